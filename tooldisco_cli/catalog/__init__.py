@@ -1,0 +1,1 @@
+"""What tools there are: manifests, layers, versions and trust, as one immutable snapshot."""

@@ -1,0 +1,5 @@
+"""The tooldisco command."""
+
+
+def main() -> None:
+    """Run."""

@@ -1,0 +1,65 @@
+"""Where tooldisco reads and keeps its files.
+
+``TOOLDISCO_HOME`` puts all three folders below one folder; otherwise they follow the platform's own rules.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _folder(kind: str) -> Path:
+    home = os.environ.get("TOOLDISCO_HOME")
+    if home:
+        return Path(home).expanduser().absolute() / kind
+    import platformdirs
+
+    return Path(getattr(platformdirs, f"user_{kind}_dir")("tooldisco", appauthor=False))
+
+
+def config_folder() -> Path:
+    """Return the folder of the user's settings and the user's own ``tools.d``."""
+    return _folder("config")
+
+
+def cache_folder() -> Path:
+    """Return the folder of what can be rebuilt at any time: the search index."""
+    return _folder("cache")
+
+
+def state_folder() -> Path:
+    """Return the folder of what cannot be rebuilt: trust, usage counts, results, session traces."""
+    return _folder("state")
+
+
+def shipped_tools() -> Path:
+    """Return the ``tools.d`` that comes with the package: inside a wheel, or beside the package in a checkout."""
+    inside = _PACKAGE / "tools.d"
+    return inside if inside.is_dir() else _PACKAGE.parent / "tools.d"
+
+
+def system_tools() -> Path:
+    """Return the ``tools.d`` that this machine's administrator keeps for everybody."""
+    if os.name == "nt":
+        return Path(os.environ.get("PROGRAMDATA", r"C:\ProgramData")) / "tooldisco" / "tools.d"
+    return Path("/etc/tooldisco/tools.d")
+
+
+def user_tools() -> Path:
+    """Return the user's own ``tools.d``."""
+    return config_folder() / "tools.d"
+
+
+def project_tools(start: Path) -> Path | None:
+    """Return the nearest ``tools.d`` from ``start`` up to the repository's root, or None.
+
+    A repository's root is the first folder upwards that holds ``.git``. Outside a repository only ``start``
+    itself is looked at, so that a stray ``tools.d`` in a home or temporary folder never joins by accident.
+    """
+    start = start.absolute()
+    chain = [start, *start.parents]
+    root = next((index for index, folder in enumerate(chain) if (folder / ".git").exists()), 0)
+    return next((folder / "tools.d" for folder in chain[: root + 1] if (folder / "tools.d").is_dir()), None)
