@@ -1,18 +1,20 @@
 """Where tooldisco reads and keeps its files.
 
 ``TOOLDISCO_HOME`` puts all three folders below one folder; otherwise they follow the platform's own rules.
+``environment`` is where variables are looked up, the process's own when left out.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 
 
-def _folder(kind: str) -> Path:
-    home = os.environ.get("TOOLDISCO_HOME")
+def _folder(kind: str, environment: Mapping[str, str] | None) -> Path:
+    home = (os.environ if environment is None else environment).get("TOOLDISCO_HOME")
     if home:
         return Path(home).expanduser().absolute() / kind
     import platformdirs
@@ -20,19 +22,19 @@ def _folder(kind: str) -> Path:
     return Path(getattr(platformdirs, f"user_{kind}_dir")("tooldisco", appauthor=False))
 
 
-def config_folder() -> Path:
+def config_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the user's settings and the user's own ``tools.d``."""
-    return _folder("config")
+    return _folder("config", environment)
 
 
-def cache_folder() -> Path:
+def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return the folder of what can be rebuilt at any time: the search index."""
-    return _folder("cache")
+    return _folder("cache", environment)
 
 
-def state_folder() -> Path:
+def state_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return the folder of what cannot be rebuilt: trust, usage counts, results, session traces."""
-    return _folder("state")
+    return _folder("state", environment)
 
 
 def shipped_tools() -> Path:
@@ -48,9 +50,9 @@ def system_tools() -> Path:
     return Path("/etc/tooldisco/tools.d")
 
 
-def user_tools() -> Path:
+def user_tools(environment: Mapping[str, str] | None = None) -> Path:
     """Return the user's own ``tools.d``."""
-    return config_folder() / "tools.d"
+    return config_folder(environment) / "tools.d"
 
 
 def project_tools(start: Path) -> Path | None:

@@ -1,10 +1,19 @@
-"""The user's settings: ``config.toml`` in the configuration folder, and the variables that override it."""
+"""The user's settings: ``config.toml`` in the configuration folder, and the variables that override it.
+
+``TOOLDISCO_MODEL`` and ``TOOLDISCO_BASE_URL`` win over ``model`` and ``base_url`` of the file.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
+
+from tooldisco_cli import paths
+from tooldisco_cli.errors import SettingsInvalid
+from tooldisco_cli.tomlfile import Faults, Problem, decode, located, parse, read_bytes
 
 _STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
 
@@ -43,3 +52,44 @@ class Settings:
     """Model of ``tooldisco run``; empty means the built-in default."""
     base_url: str = ""
     """Address of the Messages API; empty means the SDK's own."""
+
+
+def settings_file(environment: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the user's settings, which need not exist."""
+    return paths.config_folder(environment) / "config.toml"
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Return the user's settings; all defaults where there is no file.
+
+    Raises SettingsInvalid with every fault's line, key and remedy in ``details["problems"]``.
+    """
+    environment = os.environ if environment is None else environment
+    path = settings_file(environment)
+    settings = _read(path) if os.path.lexists(path) else Settings()
+    model, base_url = environment.get("TOOLDISCO_MODEL"), environment.get("TOOLDISCO_BASE_URL")
+    return replace(settings, model=model or settings.model, base_url=base_url or settings.base_url)
+
+
+def _read(path: Path) -> Settings:
+    data = read_bytes(path)
+    if isinstance(data, Problem):
+        raise _invalid([data])
+    parsed = parse(data, str(path))
+    if isinstance(parsed, Problem):
+        raise _invalid([parsed])
+    document, text = parsed
+    settings = decode(Settings, document)
+    if isinstance(settings, Faults):
+        raise _invalid(located(settings.faults, str(path), text))
+    return settings
+
+
+def _invalid(problems: list[Problem]) -> SettingsInvalid:
+    from dataclasses import asdict
+
+    return SettingsInvalid(
+        "\n".join(map(str, problems)),
+        hint="correct the settings file, or move it away",
+        details={"problems": [asdict(problem) for problem in problems]},
+    )

@@ -15,27 +15,9 @@ from typing import Any
 
 from tooldisco_cli.catalog.tool import Layer, McpServer, Source, Tool
 from tooldisco_cli.errors import UnknownTool
+from tooldisco_cli.tomlfile import Problem
 
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong with a manifest: where, what, and what to do.
-
-    ``line`` is 1-based, 0 when the whole file is meant; ``key`` is the dotted path of the offending key.
-    A warning leaves the tool usable; an error takes the tool, or the whole file, out of the catalog.
-    """
-
-    path: str
-    line: int
-    message: str
-    key: str = ""
-    suggestion: str = ""
-    severity: str = "error"
-
-    def __str__(self) -> str:
-        where = f"{self.path}:{self.line}" if self.line else self.path
-        what = f"{self.key}: {self.message}" if self.key else self.message
-        return f"{where}: {what}" + (f" ({self.suggestion})" if self.suggestion else "")
+__all__ = ["Catalog", "Entry", "Problem", "current_version", "normalised_name"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +82,15 @@ class Catalog:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """The current version of every tool, by name."""
-        return tuple(
-            next(e for e in versions if e.tool.version == current_version(e.versions, e.deprecated))
-            for _, versions in sorted(self.by_name.items())
-        )
+        return tuple(_current(versions) for _, versions in sorted(self.by_name.items()))
+
+    @property
+    def by_precedence(self) -> tuple[Entry, ...]:
+        """The current version of every tool, in the order in which they claim a shared alias or spelling.
+
+        Trusted ones come first, so that a project cannot take over a word that reaches another tool.
+        """
+        return tuple(sorted(self.entries, key=lambda entry: not entry.trusted))
 
     def __len__(self) -> int:
         return len(self.by_name)
@@ -124,18 +111,15 @@ class Catalog:
 
         Raises UnknownTool, with at most three near names as its hint.
         """
-        name, _, version = reference.partition("@") if not self._is_alias(reference) else (reference, "", "")
-        versions = self._versions(name)
-        if versions and version:
-            entry = next((e for e in versions if e.tool.version == version), None)
-            if entry is None:
-                known = ", ".join(e.tool.version for e in versions)
-                raise UnknownTool(
-                    f"tool {versions[0].name!r} has no version {version!r}", hint=f"versions: {known}"
-                )
-            return entry
+        versions = self._exact(reference)
+        if not versions and "@" in reference:
+            name, _, version = reference.rpartition("@")
+            versions = self._exact(name) or self._spelled(name)
+            if versions and version:
+                return _version(versions, version)
+        versions = versions or self._spelled(reference)
         if versions:
-            return next(e for e in self.entries if e.name == versions[0].name)
+            return _current(versions)
         near = self.near_names(reference)
         raise UnknownTool(
             f"no tool named {reference!r}",
@@ -152,17 +136,36 @@ class Catalog:
 
     @cached_property
     def _aliases(self) -> Mapping[str, str]:
-        return {alias: entry.name for entry in reversed(self.entries) for alias in entry.tool.aliases}
+        return {alias: entry.name for entry in reversed(self.by_precedence) for alias in entry.tool.aliases}
 
     @cached_property
     def _normalised(self) -> Mapping[str, str]:
         aliases = {normalised_name(alias): name for alias, name in self._aliases.items()}
-        return aliases | {normalised_name(name): name for name in sorted(self.by_name, reverse=True)}
+        names = {normalised_name(entry.name): entry.name for entry in reversed(self.by_precedence)}
+        return aliases | names
 
-    def _is_alias(self, name: str) -> bool:
-        return name in self._aliases
+    def _exact(self, name: str) -> tuple[Entry, ...]:
+        return self.by_name.get(name) or self.by_name.get(self._aliases.get(name, ""), ())
 
-    def _versions(self, name: str) -> tuple[Entry, ...]:
-        found = name if name in self.by_name else self._aliases.get(name)
-        found = found or self._normalised.get(normalised_name(name), "")
-        return self.by_name.get(found, ())
+    def _spelled(self, name: str) -> tuple[Entry, ...]:
+        spelled = normalised_name(name)
+        return self.by_name.get(self._normalised.get(spelled, ""), ()) if spelled else ()
+
+
+def _current(versions: tuple[Entry, ...]) -> Entry:
+    first = versions[0]
+    if not first.versions:
+        return first
+    current = current_version(first.versions, first.deprecated)
+    return next(entry for entry in versions if entry.tool.version == current)
+
+
+def _version(versions: tuple[Entry, ...], version: str) -> Entry:
+    from tooldisco_cli.catalog.versions import version_identity
+
+    wanted = version_identity(version)
+    entry = next((entry for entry in versions if version_identity(entry.tool.version) == wanted), None)
+    if entry is None:
+        known = ", ".join(entry.tool.version for entry in versions)
+        raise UnknownTool(f"tool {versions[0].name!r} has no version {version!r}", hint=f"versions: {known}")
+    return entry
