@@ -178,6 +178,16 @@ def _syntax_problem(message: str, text: str, path: str) -> Problem:
     return Problem(path, int(match[1]), f"is not valid TOML: {reason} at column {match[2]}", suggestion=hint)
 
 
+def _iso(value: object) -> str:
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is no TOML value")
+
+
+_ENCODER = json.JSONEncoder(default=_iso, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+_TOO_DEEP = Fault((), "is nested too deeply")
+
+
 @cache
 def _adapter(cls: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
@@ -190,26 +200,32 @@ def decode(cls: type[T], document: Mapping[str, Any]) -> T | Faults:
 
     TOML dates inside free tables become ISO 8601 text, as JSON has no dates.
     """
-    from pydantic import ValidationError
+    encoded = encode(document)
+    return encoded if isinstance(encoded, Faults) else decode_json(cls, encoded, document)
 
+
+def encode(document: Mapping[str, Any]) -> str | Faults:
+    """Return a document as compact JSON, in its own order, dates as ISO 8601 text."""
     try:
-        # JSON mode of pydantic is strict about types and still takes lists for tuples and text for dates.
-        encoded = json.dumps(document, default=_iso, allow_nan=False, ensure_ascii=False)
-        adapter: TypeAdapter[T] = _adapter(cast("Any", cls))
-        decoded = adapter.validate_json(encoded, strict=True)
+        return _ENCODER.encode(document)
     except RecursionError:
-        return Faults((Fault((), "is nested too deeply"),))
-    except ValidationError as error:
-        return Faults(tuple(_faults(cls, document, error.errors(include_url=False, include_context=True))))
+        return Faults((_TOO_DEEP,))
     except ValueError:
         return Faults(tuple(_unfit(document)) or (Fault((), "holds a value that JSON cannot express"),))
-    return decoded
 
 
-def _iso(value: object) -> str:
-    if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is no TOML value")
+def decode_json(cls: type[T], encoded: str, document: Mapping[str, Any]) -> T | Faults:
+    """Return what :func:`encode` made of ``document`` as a ``cls``; ``document`` itself only explains faults."""
+    # JSON mode of pydantic is strict about types and still takes lists for tuples and text for dates.
+    adapter: TypeAdapter[T] = _adapter(cast("Any", cls))
+    try:
+        return adapter.validate_json(encoded, strict=True)
+    except ValueError as error:  # pydantic's own is one
+        from pydantic import ValidationError
+
+        if not isinstance(error, ValidationError):
+            raise
+        return Faults(tuple(_faults(cls, document, error.errors(include_url=False, include_context=True))))
 
 
 def _unfit(value: Any, key: KeyPath = ()) -> Iterator[Fault]:

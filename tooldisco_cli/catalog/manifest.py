@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from tooldisco_cli.catalog.checks import EXECUTORS, server_faults, tool_faults
 from tooldisco_cli.catalog.tool import FORMAT, NAME_PATTERN, JsonObject, McpServer, Tool
-from tooldisco_cli.tomlfile import Fault, Faults, Problem, decode, located, near_word, parse
+from tooldisco_cli.tomlfile import Fault, Faults, Problem, decode, decode_json, encode, located, near_word, parse
 from tooldisco_cli.tomlposition import KeyPath, key_lines, line_of
 
 _TOP_KEYS = ("manifest", "defaults", "tool", "mcp_servers")
@@ -24,7 +25,6 @@ _NOT_DEFAULTS = frozenset({"name", "aliases"})
 _TOOL_KEYS = tuple(item.name for item in fields(Tool))
 _DEFAULTS_KEYS = tuple(name for name in _TOOL_KEYS if name not in _NOT_DEFAULTS)
 _SCHEMAS = ("input_schema", "output_schema")
-_TOOL_HEADER = re.compile(r"""^[ \t]*\[\[[ \t]*(?:tool|"tool"|'tool')[ \t]*\]\][ \t]*(?:#.*)?\r?$""", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,10 @@ class Declaration:
     path: str
     line: int
     content: str
-    """The declaration after defaults, and the MCP server it uses, as canonical JSON: keys sorted, no spaces."""
+    """The declaration after defaults, and the MCP server it uses, as compact JSON.
+
+    The tool's own keys are sorted; inside of them order is kept, as a model reads parameters in their order.
+    """
     server: McpServer | None = None
 
     @cached_property
@@ -84,7 +87,9 @@ def parse_manifest(data: bytes, path: str) -> Manifest:
             continue
         found: list[Fault] = []
         merged = _decoded_schemas(merge_defaults(defaults, table), found)
-        tool = _tool(merged, found)
+        merged = {key: merged[key] for key in sorted(merged)}
+        encoded = encode(merged)
+        tool = _tool(encoded, merged, found)
         server_name = tool.mcp.server if tool is not None and tool.mcp is not None else ""
         if server_name in raw_servers and server_name not in servers:
             found.append(Fault(("mcp", "server"), f"the server {server_name!r} of this file has errors"))
@@ -96,16 +101,11 @@ def parse_manifest(data: bytes, path: str) -> Manifest:
             tool = _mask_in_spite(table)
             if tool is None:
                 continue
-        content = canonical_json({"tool": merged, "server": raw_servers.get(server_name)})
+            encoded = encode({"enabled": False, "name": tool.name})
+        server = encode(raw_servers[server_name]) if server_name in servers else "null"
+        content = f'{{"tool":{encoded},"server":{server}}}'
         declarations.append(Declaration(tool, path, lines[index], content, servers.get(server_name)))
     return Manifest(path, tuple(declarations), servers, tuple(located(faults, path, text)))
-
-
-def canonical_json(value: Any) -> str:
-    """Return JSON that is the same for equal values: keys sorted, no spaces, dates as ISO 8601 text."""
-    return json.dumps(
-        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=lambda item: item.isoformat()
-    )
 
 
 def merge_defaults(defaults: JsonObject, table: JsonObject) -> JsonObject:
@@ -196,8 +196,8 @@ def _tool_tables(document: JsonObject, faults: list[Fault]) -> list[Any]:
     return []
 
 
-def _tool(merged: JsonObject, faults: list[Fault]) -> Tool | None:
-    decoded = decode(Tool, merged)
+def _tool(encoded: str | Faults, merged: JsonObject, faults: list[Fault]) -> Tool | None:
+    decoded = encoded if isinstance(encoded, Faults) else decode_json(Tool, encoded, merged)
     if isinstance(decoded, Faults):
         faults += decoded.faults
         return None
@@ -243,16 +243,11 @@ def _origin(own: KeyPath, key: KeyPath, table: JsonObject, defaults: JsonObject)
 
 
 def _tool_lines(text: str, count: int) -> list[int]:
-    """Return the line of each ``[[tool]]``: by a pattern where that is certain, else by the slow exact way."""
+    """Return the line of each ``[[tool]]``: as most people write it, else by the slow exact way."""
     if not count:
         return []
-    starts = [match.start() for match in _TOOL_HEADER.finditer(text)]
-    if len(starts) == count:
-        lines, line, before = [], 1, 0
-        for start in starts:
-            line += text.count("\n", before, start)
-            lines.append(line)
-            before = start
-        return lines
+    before = f"\n{text}".split("\n[[tool]]")
+    if len(before) == count + 1:
+        return list(accumulate(part.count("\n") + 1 for part in before[:-1]))
     known = key_lines(text)
     return [line_of(known, ("tool", index)) for index in range(count)]

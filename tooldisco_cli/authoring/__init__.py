@@ -1,0 +1,1 @@
+"""Making and keeping manifests: import, export, lint, new."""
