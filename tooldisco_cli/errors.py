@@ -113,6 +113,12 @@ class ModelUnavailable(TooldiscoError):
     exit_code = 6
 
 
+class IndexBroken(TooldiscoError):
+    """The search index cannot be read or written; building it anew is the cure."""
+
+    code = "index_broken"
+
+
 class NotReady(TooldiscoError):
     """Something that the tool needs is missing: a variable, a program or a package."""
 

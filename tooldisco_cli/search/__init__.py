@@ -1,0 +1,1 @@
+"""Finding tools: text analysis for Chinese and English, the index, ranking and its evaluation."""

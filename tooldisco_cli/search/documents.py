@@ -1,0 +1,123 @@
+"""From a tool to what the engine indexes: which of its texts count, how much, and what is stored for a hit.
+
+All words go into one field of the engine. Repeating a word there is how a field's weight is said: BM25 then has one
+document frequency and one length for each word, where separate fields, each with its own, measured clearly worse.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tooldisco_cli.catalog.snapshot import Entry, normalised_name
+from tooldisco_cli.search.folding import fold
+
+FIELD_WEIGHTS: Mapping[str, int] = {
+    "name": 3,
+    "title": 3,
+    "keywords": 2,
+    "tags": 2,
+    "category": 1,
+    "description": 2,
+    "parameters": 1,
+    "parameter_texts": 1,
+    "enum": 1,
+}
+"""How often a field's words are counted; justified in ``benchmarks/ablation.md``."""
+
+COUNTED_ONCE = frozenset({"parameters", "parameter_texts", "enum"})
+"""Fields whose words count once however often they occur: long schemas must not win by repetition."""
+
+MAX_CHARACTERS = 20_000
+"""What is indexed of one field; the rest of a longer text is stored but not searched."""
+
+_MAX_NODES = 2_000
+_MAX_ENUM_VALUES = 50
+
+
+def schema_texts(schema: Any) -> tuple[list[str], list[str], list[str]]:
+    """Return the property names, the titles and descriptions, and the enum values of a JSON Schema, at any depth."""
+    names: list[str] = []
+    texts: list[str] = []
+    values: list[str] = []
+    waiting: list[Any] = [schema]
+    for _ in range(_MAX_NODES):
+        if not waiting:
+            break
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting.extend(reversed(node))
+            continue
+        if not isinstance(node, dict):
+            continue
+        texts.extend(node[key] for key in ("title", "description") if isinstance(node.get(key), str))
+        enum = node.get("enum")
+        if isinstance(enum, list):
+            values.extend(value for value in enum[:_MAX_ENUM_VALUES] if isinstance(value, str))
+        properties = node.get("properties")
+        children: list[Any] = []
+        if isinstance(properties, dict):
+            names.extend(str(name) for name in properties)
+            children.extend(properties.values())
+        children.extend(
+            value
+            for key, value in node.items()
+            if isinstance(value, (dict, list)) and key not in {"properties", "enum", "examples", "default", "const"}
+        )
+        waiting.extend(reversed(children))
+    return names, texts, values
+
+
+def field_texts(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the folded texts of each searched field of a stored document."""
+    parameters, texts, values = schema_texts(document["input_schema"])
+    fields: dict[str, Sequence[str]] = {
+        "name": [document["name"]],
+        "title": [document["title"]],
+        "keywords": document["keywords"],
+        "tags": document["tags"],
+        "category": [document["category"]],
+        "description": [document["description"]],
+        "parameters": parameters,
+        "parameter_texts": texts,
+        "enum": values,
+    }
+    return {name: [fold(text[:MAX_CHARACTERS]) for text in texts if text] for name, texts in fields.items()}
+
+
+def stored_document(entry: Entry) -> dict[str, Any]:
+    """Return the JSON that the engine keeps of a tool: all that a hit, an explanation or a regex search needs."""
+    tool = entry.tool
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "category": tool.category,
+        "tags": list(tool.tags),
+        "keywords": list(tool.keywords),
+        "aliases": list(tool.aliases),
+        "version": tool.version,
+        "input_schema": tool.input_schema,
+        "layer": entry.source.layer.kind,
+        "path": entry.source.path,
+        "line": entry.source.line,
+    }
+
+
+def dump(document: Mapping[str, Any]) -> bytes:
+    """Return a stored document as bytes; lone surrogates survive as escapes, dates in a schema as text."""
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":"), default=str).encode("ascii")
+
+
+def name_keys(name: str) -> Iterator[str]:
+    """Yield the forms under which a name or alias is found: as written (after folding), and normalised.
+
+    Spaces become ``\\x1f``, because the engine's name field is cut at white space.
+    """
+    written = fold(name).strip()
+    if written:
+        yield "=" + "\x1f".join(written.split())
+    normalised = normalised_name(written)
+    if normalised:
+        yield normalised

@@ -1,0 +1,109 @@
+"""The engine, tantivy, behind what search needs of it: one schema, one writer, and our own errors.
+
+Facts of tantivy 0.27 that shape this: its errors are ValueError or a Rust panic, which is a BaseException in Python;
+unsigned fast fields panic; text is given already cut into words, with a space between them, because building its
+token objects from Python costs more than all the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tooldisco_cli.errors import IndexBroken
+
+if TYPE_CHECKING:
+    from tantivy import DocAddress, Query, Schema, Searcher
+
+Scored = tuple[float, "DocAddress"]
+
+_HEAP = 64_000_000
+
+
+@contextmanager
+def engine_errors() -> Iterator[None]:
+    """Turn whatever the engine raises, panics included, into IndexBroken."""
+    try:
+        yield
+    except (ValueError, OSError, TypeError) as error:
+        raise IndexBroken(f"the search engine failed: {error}") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise IndexBroken(f"the search engine panicked: {error}") from error
+
+
+@cache
+def schema() -> Schema:
+    """Return the one schema: ``text`` and ``grams`` are ranked; the others are looked up, filtered or stored."""
+    from tantivy import SchemaBuilder
+
+    builder = SchemaBuilder()
+    builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("grams", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("names", tokenizer_name="whitespace", index_option="basic")
+    builder.add_text_field("bridge", tokenizer_name="whitespace", index_option="basic")
+    builder.add_text_field("category", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("place", fast=True)
+    builder.add_bytes_field("document", stored=True)
+    return builder.build()
+
+
+def write(documents: Iterable[Mapping[str, Any]], folder: Path | None) -> Searcher:
+    """Write documents (field to text, texts, number or bytes) into a new index in ``folder`` or in memory."""
+    from tantivy import Document, Index
+
+    with engine_errors():
+        index = Index(schema(), path=None if folder is None else str(folder), reuse=False)
+        writer = index.writer(_HEAP, 1)
+        for fields in documents:
+            document = Document()
+            for name, value in fields.items():
+                if isinstance(value, bytes):
+                    document.add_bytes(name, value)
+                elif isinstance(value, int):
+                    document.add_integer(name, value)
+                else:
+                    for text in [value] if isinstance(value, str) else value:
+                        document.add_text(name, text)
+            writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+        index.reload()
+        return index.searcher()
+
+
+def load(folder: Path) -> Searcher:
+    """Open the index of ``folder``; raises IndexBroken when there is none or it cannot be read."""
+    from tantivy import Index
+
+    with engine_errors():
+        index = Index.open(str(folder))
+        index.reload()
+        return index.searcher()
+
+
+def ranked(searcher: Searcher, query: Query, limit: int) -> tuple[list[Scored], int]:
+    """Return the best ``limit`` documents with every one that ties with the last of them, and how many match."""
+    wanted = max(limit, 1) + 8
+    while True:
+        result = searcher.search(query, wanted, count=True)
+        hits = result.hits
+        if len(hits) < wanted or limit < 1 or hits[-1][0] < hits[limit - 1][0]:
+            return hits, int(result.count)  # type: ignore[attr-defined]  # the stub leaves it out
+        wanted *= 4
+
+
+def places(searcher: Searcher, addresses: Sequence[DocAddress]) -> list[int]:
+    """Return each document's place in the catalog's order by name: what breaks ties."""
+    return [int(place or 0) for place in searcher.fast_field_values("place", list(addresses))]
+
+
+def stored(searcher: Searcher, address: DocAddress) -> bytes | None:
+    """Return the stored JSON of a document, or None for one that is not a tool."""
+    found = searcher.doc(address).get_first("document")
+    return None if found is None else bytes(found)

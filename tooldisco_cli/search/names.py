@@ -1,0 +1,117 @@
+"""Tools that a query calls by name: they come first, whatever the words in their descriptions.
+
+A name counts as called when the query is that name, when it is written like an identifier inside a sentence
+(``send_email``, ``sendEmail``, ``twilio:sendSms``), or when the query is a list of names and nothing else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tooldisco_cli.catalog.snapshot import normalised_name
+from tooldisco_cli.search import engine
+from tooldisco_cli.search.documents import name_keys
+from tooldisco_cli.search.folding import fold
+
+if TYPE_CHECKING:
+    from tantivy import DocAddress, Searcher
+
+MAX_NAMED_QUERY = 2_000
+"""Characters of a query in which names are looked for."""
+_MAX_NAMED = 50
+_LONGEST_NAME = 8
+_LIST = re.compile(r"[,，、;；\n|]+|\s(?:and|or)\s|[和与及或]|\s&\s")
+_IDENTIFIER = re.compile(
+    r"(?<![\w])[A-Za-z0-9]+(?:[_.:/\-]+[A-Za-z0-9]+)+|[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*", re.ASCII
+)
+
+
+def named_tools(searcher: Searcher, query: str) -> list[DocAddress]:
+    """Return the tools that a query calls by name or alias, in its order; of one name, by the catalog's order."""
+    found: dict[tuple[int, int], DocAddress] = {}
+    for keys in _called(searcher, fold(query[:MAX_NAMED_QUERY]).strip()):
+        key = next((key for key in keys if searcher.doc_freq("names", key)), None)
+        if key is None:
+            continue
+        for address in _with_key(searcher, key):
+            found.setdefault((address.segment_ord, address.doc), address)
+        if len(found) >= _MAX_NAMED:
+            break
+    return list(found.values())
+
+
+def _with_key(searcher: Searcher, key: str) -> list[DocAddress]:
+    from tantivy import Query
+
+    query = Query.term_query(engine.schema(), "names", key, "basic")
+    addresses = [address for _, address in searcher.search(query, _MAX_NAMED, count=False).hits]
+    order = engine.places(searcher, addresses)
+    return [addresses[i] for i in sorted(range(len(addresses)), key=order.__getitem__)]
+
+
+def _called(searcher: Searcher, folded: str) -> Iterator[list[str]]:
+    """Yield the keys of each thing in a query that may be a name, the most exact key first."""
+    whole = list(name_keys(folded))
+    if not whole:
+        return
+    if any(searcher.doc_freq("names", key) for key in whole):
+        yield whole
+        return
+    parts = [part.strip(" \t'\"`。.?？!！:：") for part in _LIST.split(folded)]
+    if len(parts) > 1:
+        for part in parts:
+            yield list(name_keys(part))
+    for chunk in folded.split():
+        if not chunk.isalnum():
+            yield ["=" + chunk.strip("'\"`,，。;；()（）")]
+    for match in _IDENTIFIER.finditer(folded):
+        yield list(name_keys(match.group()))
+    yield from _tiled(searcher, folded)
+
+
+def _tiled(searcher: Searcher, folded: str) -> list[list[str]]:
+    """Return the keys of the names that a query consists of entirely, such as ``send email query mysql``."""
+    words = [word for word in normalised_name(folded).split("_") if word]
+    keys = []
+    first = 0
+    while first < len(words):
+        for last in range(min(len(words), first + _LONGEST_NAME), first, -1):
+            key = "_".join(words[first:last])
+            if searcher.doc_freq("names", key):
+                keys.append([key])
+                first = last
+                break
+        else:
+            return []
+    return keys
+
+
+def near_names(searcher: Searcher, query: str, limit: int = 3) -> list[DocAddress]:
+    """Return the tools whose names are most like a query that found nothing, most alike first."""
+    wanted = normalised_name(fold(query[:200]))
+    if not wanted:
+        return []
+    starts = {wanted[:2]} | {word[:2] for word in wanted.split("_") if len(word) > 2}
+    keys = [key for start in sorted(starts)[:6] for key, _ in searcher.terms_with_prefix("names", start, limit=2000)]
+    found: dict[tuple[int, int], DocAddress] = {}
+    for key in difflib.get_close_matches(wanted, keys, limit, 0.6):
+        for address in _with_key(searcher, key)[:1]:
+            found.setdefault((address.segment_ord, address.doc), address)
+    return list(found.values())[:limit]
+
+
+def near_categories(searcher: Searcher, query: str, limit: int = 5) -> list[str]:
+    """Return the categories most like a query that found nothing, then the largest ones."""
+    wanted = fold(query[:200]).lower()
+    sizes = searcher.terms_with_prefix("category", "", limit=1000)
+    matcher = difflib.SequenceMatcher(None, "", wanted)
+
+    def distance(item: tuple[str, int]) -> tuple[float, int, str]:
+        matcher.set_seq1(item[0].lower())
+        ratio = matcher.ratio()
+        return (-ratio if ratio >= 0.5 else 0.0, -item[1], item[0])
+
+    return [category for category, _ in sorted(sizes, key=distance)[:limit]]
