@@ -30,6 +30,10 @@ JsonObject = dict[str, Any]
 
 MAX_BYTES = 32 * 1024 * 1024
 """Files beyond this are refused: a manifest of 100,000 tools fits, a stray log does not."""
+_MAX_KEY_PARTS = 1000
+_LONG_KEY = re.compile(
+    r"""(?:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % _MAX_KEY_PARTS, re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,9 @@ def parse(data: bytes, path: str) -> tuple[JsonObject, str] | Problem:
             f"is not UTF-8 at byte {error.start} (0x{data[error.start]:02x})",
             suggestion="it looks like UTF-16; save it as UTF-8" if wide else "save it as UTF-8",
         )
+    # The standard parser takes time with the square of a dotted key's parts: hours for a file made to that end.
+    if text.count(".") > _MAX_KEY_PARTS and (match := _LONG_KEY.search(text)):
+        return Problem(path, text.count("\n", 0, match.end()) + 1, "is nested too deeply")
     try:
         return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
