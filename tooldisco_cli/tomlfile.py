@@ -19,11 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tooldisco_cli.tomlposition import KeyPath, key_lines, line_of
-
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
+
+    from tooldisco_cli.tomlposition import KeyPath
 
 T = TypeVar("T")
 JsonObject = dict[str, Any]
@@ -31,9 +31,6 @@ JsonObject = dict[str, Any]
 MAX_BYTES = 32 * 1024 * 1024
 """Files beyond this are refused: a manifest of 100,000 tools fits, a stray log does not."""
 _MAX_KEY_PARTS = 1000
-_LONG_KEY = re.compile(
-    r"""(?:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % _MAX_KEY_PARTS, re.MULTILINE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +86,8 @@ def located(faults: Sequence[Fault], path: str, text: str) -> list[Problem]:
     """Return faults as problems of the file at ``path``, each with its line in ``text``, in the file's order."""
     if not faults:
         return []
+    from tooldisco_cli.tomlposition import key_lines, line_of
+
     lines = key_lines(text)
     problems = [
         Problem(path, line_of(lines, fault.key), fault.message, dotted(fault.key), fault.suggestion, fault.severity)
@@ -157,7 +156,7 @@ def parse(data: bytes, path: str) -> tuple[JsonObject, str] | Problem:
             suggestion="it looks like UTF-16; save it as UTF-8" if wide else "save it as UTF-8",
         )
     # The standard parser takes time with the square of a dotted key's parts: hours for a file made to that end.
-    if text.count(".") > _MAX_KEY_PARTS and (match := _LONG_KEY.search(text)):
+    if text.count(".") > _MAX_KEY_PARTS and (match := _long_key().search(text)):
         return Problem(path, text.count("\n", 0, match.end()) + 1, "is nested too deeply")
     try:
         return tomllib.loads(text), text
@@ -167,6 +166,12 @@ def parse(data: bytes, path: str) -> tuple[JsonObject, str] | Problem:
         return Problem(path, 0, "is nested too deeply")
     except ValueError as error:  # such as an integer of more than 4,300 digits, or a date that is none
         return Problem(path, 0, f"holds a value that cannot be read: {error}")
+
+
+@cache
+def _long_key() -> re.Pattern[str]:
+    part = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+    return re.compile(rf"(?:^|[\[{{,])[ \t]*+(?:{part}\.[ \t]*+){{{_MAX_KEY_PARTS}}}", re.MULTILINE)
 
 
 def _syntax_problem(message: str, text: str, path: str) -> Problem:
