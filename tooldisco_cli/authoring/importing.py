@@ -127,7 +127,7 @@ class _Import:
         """Return the ``[[tool]]`` of a definition as TOML that reads back, or None when it cannot be had."""
         try:
             tool = self._tool(original, name, definition)
-            text = _toml(tool)
+            text = tool_toml(tool)
         except (ValueError, RecursionError) as error:
             why = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
             self.skipped.append((original, why))
@@ -264,7 +264,7 @@ def _loaded(line: str) -> Any:
         return ValueError("nested too deeply")
 
 
-def _toml(tool: JsonObject) -> str:
+def tool_toml(tool: JsonObject) -> str:
     """Return a tool as a ``[[tool]]`` table: the first of several ways of writing text that reads back the same.
 
     Text of many lines is the pleasant way, but it cannot hold a carriage return, and a literal no ``'''``.

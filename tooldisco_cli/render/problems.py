@@ -1,0 +1,59 @@
+"""What is wrong with manifests, as warnings beside a command and as the result of ``tools check``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from tooldisco_cli.render.streams import print_json, print_line, print_note
+from tooldisco_cli.render.terminal import styled, terminal
+from tooldisco_cli.render.untrusted import visible
+
+if TYPE_CHECKING:
+    from tooldisco_cli.catalog.snapshot import Catalog, Problem
+
+_MOST = 5
+
+
+def warn_of_problems(catalog: Catalog, *, no_color: bool) -> None:
+    """Say on stderr which manifests have errors and what waits for trust: a few lines, and how to see the rest."""
+    errors = [problem for problem in catalog.problems if problem.severity == "error"]
+    lines = [("error", str(problem)) for problem in errors[:_MOST]]
+    lines += [("note", note) for note in catalog.notes[:_MOST]]
+    console = terminal(no_color=no_color, stderr=True)
+    for kind, text in lines:
+        if console:
+            style = "bold red" if kind == "error" else "yellow"
+            console.print(styled((f"{kind}: ", style), (visible(text), "")), soft_wrap=True)
+        else:
+            print_note(f"{kind}: {visible(text)}")
+    left = max(0, len(errors) - _MOST) + max(0, len(catalog.notes) - _MOST)
+    if left:
+        print_note(f"and {left} more; `tooldisco tools check` shows all")
+
+
+def show_problems(
+    problems: Sequence[Problem], tools: int | None, *, as_json: bool, quiet: bool, no_color: bool
+) -> None:
+    """Print the result of a check; ``tools`` is how many tools the catalog has, None when files were checked."""
+    errors = sum(problem.severity == "error" for problem in problems)
+    warnings = len(problems) - errors
+    if as_json:
+        body = {"errors": errors, "warnings": warnings, "problems": [asdict(problem) for problem in problems]}
+        print_json("tooldisco.check/1", body | ({} if tools is None else {"tools": tools}))
+        return
+    console = terminal(no_color=no_color)
+    for problem in problems:
+        if console:
+            style = "bold red" if problem.severity == "error" else "yellow"
+            console.print(styled((f"{problem.severity}: ", style), (visible(str(problem)), "")), soft_wrap=True)
+        else:
+            print_line(f"{problem.severity}: {visible(str(problem))}")
+    if not quiet:
+        what = "" if tools is None else f"{_counted(tools, 'tool')}, "
+        print_line(f"{what}{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
