@@ -221,7 +221,8 @@ class TestInputSchema:
             ("[]", "input_schema: must be a table, not a list"),
             (
                 "'{'",
-                "input_schema: is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1) "
+                "input_schema: is not JSON: "
+                "Expecting property name enclosed in double quotes: line 1 column 2 (char 1) "
                 "(a table, or JSON in text)",
             ),
             ("'{\"a\": NaN}'", "input_schema: is not JSON: NaN is no JSON (a table, or JSON in text)"),
