@@ -8,7 +8,6 @@ memory-mapped dictionary of terms, in a cold process as in a warm one, and no ta
 
 from __future__ import annotations
 
-import lzma
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -37,6 +36,8 @@ class TableRow:
 @cache
 def term_table() -> tuple[TableRow, ...]:
     """Return the shipped table, by word."""
+    import lzma
+
     rows = []
     for line in lzma.decompress((DATA / "terms.tsv.xz").read_bytes()).decode().splitlines():
         word, pinyin, terms = line.split("\t")

@@ -7,7 +7,7 @@ document frequency and one length for each word, where separate fields, each wit
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tooldisco_cli.catalog.snapshot import Entry, normalised_name
@@ -121,3 +121,34 @@ def name_keys(name: str) -> Iterator[str]:
     normalised = normalised_name(written)
     if normalised:
         yield normalised
+
+
+def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
+    """Yield the engine's document of each tool, by name, then the one that carries the term table."""
+    from tooldisco_cli.search.bridge import bridge_terms
+    from tooldisco_cli.search.segmentation import index_terms
+
+    vocabulary: set[str] = set()
+    for place, entry in enumerate(sorted(entries, key=lambda entry: entry.name)):
+        tool = entry.tool
+        document = stored_document(entry)
+        words: list[str] = []
+        grams: list[str] = []
+        for field, texts in field_texts(document).items():
+            found, pairs = index_terms("\n".join(texts))
+            if field in COUNTED_ONCE:
+                found, pairs = list(dict.fromkeys(found)), list(dict.fromkeys(pairs))
+            vocabulary.update(found)
+            words += found * FIELD_WEIGHTS[field]
+            grams += pairs * FIELD_WEIGHTS[field]
+        keys = dict.fromkeys(key for name in (tool.name, *tool.aliases) for key in name_keys(name))
+        yield {
+            "text": " ".join(words),
+            "grams": " ".join(grams),
+            "names": " ".join(keys),
+            "category": tool.category.encode("utf-8", "replace").decode(),
+            "tag": [tag.encode("utf-8", "replace").decode() for tag in tool.tags],
+            "place": place,
+            "document": dump(document),
+        }
+    yield {"bridge": " ".join(bridge_terms(vocabulary))}

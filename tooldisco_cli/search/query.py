@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tooldisco_cli.search.bridge import PINYIN, SEPARATOR
 from tooldisco_cli.search.folding import fold
+from tooldisco_cli.search.intents import clause_borders, clause_of
 from tooldisco_cli.search.stopwords import STOP_WORDS, STOP_WORDS_EN
 from tooldisco_cli.search.weights import DEFAULT, Weights
 from tooldisco_cli.search.words import bigrams, identifier_words, runs, stems
@@ -63,6 +64,8 @@ class Concept:
     weight: float
     start: int
     """Where it stands in the folded query."""
+    clause: int = 0
+    """The number of the sentence that it stands in."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,10 @@ class QueryAnalyzer:
             known = found.get(concept.word)
             if known is None or concept.weight > known.weight:
                 found[concept.word] = concept if known is None else replace(concept, start=known.start)
+        borders = clause_borders(folded)
         concepts = list(found.values())
+        if borders:
+            concepts = [replace(concept, clause=clause_of(borders, concept.start)) for concept in concepts]
         if len(concepts) > MAX_CONCEPTS:
             worth = sorted(concepts, key=lambda c: -c.weight * self.rarity(c))[:MAX_CONCEPTS]
             concepts = sorted(worth, key=lambda c: c.start)

@@ -35,6 +35,8 @@ class Weights:
     """How far the forms of a concept share the rarity of the most frequent one: 1 wholly, 0 each keeps its own."""
     tie: float = 0.0
     """How much of the lesser forms of a concept is added to its best (disjunction-max with a tie breaker)."""
+    covered: float = 0.4
+    """How far a sentence of the query counts as answered once a tool before answers it (see ``intents``)."""
 
 
 DEFAULT = Weights()

@@ -1,0 +1,53 @@
+"""Several wishes in one query: find the sentences, and let each have its tool among the first hits.
+
+A query such as "Check the warehouse, then cancel the order. Finally, send an email" is scored sentence by sentence.
+The first tool is the one with the highest sum; each further one is chosen for what it adds where the tools before it
+left something open, the usual greedy way to cover with few (Nemhauser, Wolsey and Fisher, 1978). With one sentence
+this is plain ranking by score.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+
+_BORDERS = re.compile(
+    r"[.;!?](?=\s|$|[^\x00-\x7f])|[。；！？\n]"
+    r"|,?\s+(?:then|finally|lastly|additionally|also|afterwards?|next|moreover|furthermore|second(?:ly)?|third(?:ly)?)\b"
+    r"|然后|接着|另外|此外|同时|并且|最后|还想|还要|还需要|顺便|再",
+    re.IGNORECASE,
+)
+
+
+def clause_borders(folded: str) -> list[int]:
+    """Return where the clauses of a folded query end."""
+    return [match.start() for match in _BORDERS.finditer(folded)]
+
+
+def clause_of(borders: Sequence[int], start: int) -> int:
+    """Return the number of the clause in which a position lies."""
+    return bisect_left(borders, start)
+
+
+def cover(scores: Mapping[int, Sequence[float]], wanted: int, covered: float) -> list[int]:
+    """Return up to ``wanted`` keys of ``scores`` (one score a clause each), in the order in which they add most.
+
+    ``covered`` says how far a clause counts as done once a tool answers it: 0 is the plain sum, 1 only what a tool
+    adds beyond the best before it. Ties go to the higher sum, then to the lower key.
+    """
+    left = dict(scores)
+    done = [0.0] * max((len(row) for row in left.values()), default=0)
+    order: list[int] = []
+    while left and len(order) < wanted:
+        best, best_gain = -1, (-1.0, -1.0)
+        for key, row in left.items():
+            total = sum(row)
+            if total < best_gain[0]:
+                continue
+            gain = (sum(s - covered * d for s, d in zip(row, done, strict=True) if s > covered * d), total)
+            if gain > best_gain or (gain == best_gain and key < best):
+                best, best_gain = key, gain
+        order.append(best)
+        done = [max(d, s) for d, s in zip(done, left.pop(best), strict=True)]
+    return order
