@@ -134,7 +134,10 @@ class _Import:
             return None
         problems = parse_manifest(f"manifest = 1\n\n{text}".encode(), "").problems
         errors = [problem for problem in problems if problem.severity == "error"]
-        found = [f"{problem.key.removeprefix('tool[0].')}: {problem.message}" for problem in errors or problems]
+        found = [
+            f"{problem.key.removeprefix('tool[0]').lstrip('.')}: {problem.message}".removeprefix(": ")
+            for problem in errors or problems
+        ]
         (self.skipped if errors else self.notes).extend((original, message) for message in found)
         return None if errors else text
 

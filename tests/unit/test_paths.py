@@ -1,0 +1,63 @@
+"""Where tooldisco's folders are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tooldisco_cli import paths
+
+
+def test_one_variable_puts_all_folders_below_one(tmp_path: Path) -> None:
+    environment = {"TOOLDISCO_HOME": str(tmp_path)}
+    assert paths.config_folder(environment) == tmp_path / "config"
+    assert paths.cache_folder(environment) == tmp_path / "cache"
+    assert paths.state_folder(environment) == tmp_path / "state"
+    assert paths.user_tools(environment) == tmp_path / "config" / "tools.d"
+
+
+def test_the_variable_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLDISCO_HOME", "x")
+    assert paths.config_folder() == tmp_path / "x" / "config"
+
+
+def test_without_it_the_platform_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len({paths.config_folder({}), paths.cache_folder({}), paths.state_folder({})}) >= 2
+    assert paths.config_folder({}).name == "tooldisco"
+
+
+def test_the_shipped_tools_are_a_folder() -> None:
+    assert paths.shipped_tools().name == "tools.d"
+
+
+class TestProjectTools:
+    def test_are_the_nearest_upwards_within_the_repository(self, tmp_path: Path) -> None:
+        (tmp_path / "repo" / ".git").mkdir(parents=True)
+        (tmp_path / "repo" / "tools.d").mkdir()
+        (tmp_path / "repo" / "a" / "b").mkdir(parents=True)
+        assert paths.project_tools(tmp_path / "repo" / "a" / "b") == tmp_path / "repo" / "tools.d"
+        (tmp_path / "repo" / "a" / "tools.d").mkdir()
+        assert paths.project_tools(tmp_path / "repo" / "a" / "b") == tmp_path / "repo" / "a" / "tools.d"
+
+    def test_are_never_above_the_repository(self, tmp_path: Path) -> None:
+        (tmp_path / "tools.d").mkdir()
+        (tmp_path / "repo" / ".git").mkdir(parents=True)
+        assert paths.project_tools(tmp_path / "repo") is None
+
+    def test_of_a_worktree_whose_git_is_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "tools.d").mkdir()
+        (tmp_path / ".git").touch()
+        (tmp_path / "a").mkdir()
+        assert paths.project_tools(tmp_path / "a") == tmp_path / "tools.d"
+
+    def test_outside_a_repository_are_those_of_the_folder_itself(self, tmp_path: Path) -> None:
+        (tmp_path / "tools.d").mkdir()
+        (tmp_path / "a").mkdir()
+        assert paths.project_tools(tmp_path) == tmp_path / "tools.d"
+        assert paths.project_tools(tmp_path / "a") is None
+
+    def test_are_a_folder_not_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "tools.d").touch()
+        assert paths.project_tools(tmp_path) is None
