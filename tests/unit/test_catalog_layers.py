@@ -52,12 +52,17 @@ class TestManifestFiles:
         assert found(tmp_path) == ["a/x.toml"]
 
     def test_in_very_deep_folders(self, tmp_path: Path) -> None:
-        deep = tmp_path
+        folders = [tmp_path]
         for _ in range(1500):  # deeper than calls can nest
-            deep = deep / "d"
-            deep.mkdir()
-        write(deep / "x.toml")
-        assert len(found(tmp_path)) == 1
+            folders.append(folders[-1] / "d")
+            folders[-1].mkdir()
+        manifest = write(folders[-1] / "x.toml")
+        try:
+            assert len(found(tmp_path)) == 1
+        finally:  # pytest's own cleaning up nests calls
+            manifest.unlink()
+            for folder in reversed(folders[1:]):
+                folder.rmdir()
 
     def test_a_folder_named_like_one_is_told(self, tmp_path: Path) -> None:
         write(tmp_path / "x.toml" / "y.toml")
