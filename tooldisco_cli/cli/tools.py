@@ -84,7 +84,7 @@ def categories(
     given = common(ctx, tools_dir, no_color=no_color, quiet=quiet, as_json=as_json)
     from tooldisco_cli.render.tools import show_categories
 
-    show_categories(given.load().categories(), as_json=as_json, no_color=given.no_color)
+    show_categories(given.load().categories(), as_json=as_json)
 
 
 @app.command("check")
@@ -118,7 +118,8 @@ def check(
 def import_tools(
     ctx: typer.Context,
     source: Annotated[
-        Path, typer.Argument(help="JSON Lines of definitions, an MCP tools/list answer, or a Messages API tools array.")
+        Path,
+        typer.Argument(help="JSON Lines of definitions, an MCP tools/list answer, or a Messages API tools array."),
     ],
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder that gets the manifests.")],
     server: Annotated[

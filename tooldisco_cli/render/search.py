@@ -99,7 +99,9 @@ def _stacked(console: Console, hit: Hit) -> None:
     from rich.padding import Padding
 
     score, category = f"{hit.relevance_score:.2f}", visible(hit.category)
-    console.print(styled((visible(hit.name), "bold cyan"), (f"  {score}  ", ""), (category, "green")), overflow="fold")
+    console.print(
+        styled((visible(hit.name), "bold cyan"), (f"  {score}  ", ""), (category, "green")), overflow="fold"
+    )
     console.print(Padding(_what(hit), (0, 0, 1, 2)))
 
 
@@ -115,7 +117,9 @@ def _remarks(answer: Answer) -> list[str]:
         remarks.append(f"{len(answer.hits)} of {answer.total:,} matches; --limit shows more")
     for kind, count in answer.hidden.items():
         one = count == 1
-        remarks.append(f"--{kind} hides {count:,} {'match that fits' if one else 'matches that fit'} as well or better")
+        remarks.append(
+            f"--{kind} hides {count:,} {'match that fits' if one else 'matches that fit'} as well or better"
+        )
     return remarks
 
 

@@ -24,9 +24,7 @@ def terminal(*, no_color: bool = False, stderr: bool = False) -> Console | None:
         return None
     from rich.console import Console
 
-    return Console(
-        file=stream, no_color=no_color or None, highlight=False, markup=False, emoji=False, safe_box=True
-    )
+    return Console(file=stream, no_color=no_color or None, highlight=False, markup=False, emoji=False, safe_box=True)
 
 
 def styled(*parts: tuple[str, str]) -> Text:

@@ -119,7 +119,7 @@ def _list_on_terminal(console: Console, entries: Sequence[Entry]) -> None:
     print_note(f"{len(entries):,} tools")
 
 
-def show_categories(categories: Mapping[str, int], *, as_json: bool, no_color: bool) -> None:
+def show_categories(categories: Mapping[str, int], *, as_json: bool) -> None:
     """Print the categories with their numbers of tools."""
     if as_json:
         body = [{"name": name, "tools": count} for name, count in categories.items()]
