@@ -45,7 +45,12 @@ def test_words_need_no_quotes(tooldisco):
 
 
 def test_json_is_one_object_of_the_documented_form_and_nothing_else(tooldisco):
-    for arguments in (["发送邮件"], ["发送邮件", "--explain"], ["发送邮件", "--explain-tool", "read_excel"], ["zzzqqq"]):
+    for arguments in (
+        ["发送邮件"],
+        ["发送邮件", "--explain"],
+        ["发送邮件", "--explain-tool", "read_excel"],
+        ["zzzqqq"],
+    ):
         ran = tooldisco("search", *arguments, "--json")
         jsonschema.validate(ran.json, schema_of("search-1"))
 
@@ -98,7 +103,9 @@ def test_a_query_of_bytes_that_are_no_text_is_searched_all_the_same(work, enviro
 
 
 def test_a_reader_that_stops_early_is_no_failure(work, environment, user_tools):
-    many = "".join(f'[[tool]]\nname = "mail_{i}"\ndescription = "{"mail " * 40}"\ncommand.argv = ["x"]\n' for i in range(900))
+    many = "".join(
+        f'[[tool]]\nname = "mail_{i}"\ndescription = "{"mail " * 40}"\ncommand.argv = ["x"]\n' for i in range(900)
+    )
     user_tools("manifest = 1\n" + many)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*COMMAND, "search", "mail", "-n", "900"], cwd=work, env=environment, **pipes) as command:

@@ -67,7 +67,7 @@ def test_show_of_an_unknown_tool_suggests_and_exits_1(tooldisco):
 
 def test_versions_live_side_by_side(tooldisco, user_tools):
     user_tools(
-        'manifest = 1\n'
+        "manifest = 1\n"
         '[[tool]]\nname = "pay"\nversion = "1.0"\ndescription = "Pay the old way."\ncommand.argv = ["old"]\n'
         '[[tool]]\nname = "pay"\nversion = "2.0"\ndescription = "Pay the new way."\ncommand.argv = ["new"]\n'
         'deprecated_versions = ["1.0"]\n'

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.render.streams import print_json, print_line, print_note
-from tooldisco_cli.render.terminal import NARROW, print_columns, styled, terminal
+from tooldisco_cli.render.terminal import cell_len, print_columns, styled, terminal
 from tooldisco_cli.render.untrusted import visible
+from tooldisco_cli.render.wrapping import wrap
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tooldisco_cli.search.answer import Absence, Answer, Contribution, Hit
 
 SCHEMA = "tooldisco.search/1"
+WIDEST = 100
+"""Lines longer than this are hard to read, however wide the terminal is."""
 
 
 def show_answer(answer: Answer, *, as_json: bool, explain: bool, no_color: bool) -> None:
@@ -67,42 +70,17 @@ def _row(hit: Hit) -> list[str]:
 
 
 def _on_terminal(console: Console, answer: Answer) -> None:
-    if console.width < NARROW:
-        for hit in answer.hits:
-            _stacked(console, hit)
-        return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="dim")
-    table.add_column("tool", overflow="fold", max_width=max(24, console.width // 3))
-    table.add_column("score", justify="right")
-    table.add_column("category", overflow="fold", max_width=16)
-    table.add_column("what it does", overflow="fold", ratio=1)
+    width = min(console.width, WIDEST)
     for hit in answer.hits:
-        table.add_row(
-            styled((visible(hit.name), "bold cyan")),
-            f"{hit.relevance_score:.2f}",
-            styled((visible(hit.category), "green")),
-            _what(hit),
-        )
-    console.print(table)
-
-
-def _what(hit: Hit) -> Any:
-    title, description = visible(hit.title), summary(hit.description)
-    if not title:
-        return styled((description, ""))
-    return styled((title, "bold"), (f"\n{description}", "")) if description else styled((title, "bold"))
-
-
-def _stacked(console: Console, hit: Hit) -> None:
-    from rich.padding import Padding
-
-    score, category = f"{hit.relevance_score:.2f}", visible(hit.category)
-    console.print(
-        styled((visible(hit.name), "bold cyan"), (f"  {score}  ", ""), (category, "green")), overflow="fold"
-    )
-    console.print(Padding(_what(hit), (0, 0, 1, 2)))
+        name, score, category = visible(hit.name), f"{hit.relevance_score:.2f}", visible(hit.category)
+        gap = width - cell_len(name) - cell_len(score) - cell_len(category) - 2
+        parts = (name, "bold cyan"), (" " * max(2, gap), ""), (score, ""), (f"  {category}", "green")
+        console.print(styled(*parts), overflow="fold")
+        for line in wrap(visible(hit.title), width - 2, most=2):
+            console.print(styled((f"  {line}", "bold")))
+        for line in wrap(visible(hit.description[:2000]), width - 2, most=2):
+            console.print(styled((f"  {line}", "")))
+        console.print()
 
 
 def _remarks(answer: Answer) -> list[str]:

@@ -27,6 +27,13 @@ def terminal(*, no_color: bool = False, stderr: bool = False) -> Console | None:
     return Console(file=stream, no_color=no_color or None, highlight=False, markup=False, emoji=False, safe_box=True)
 
 
+def cell_len(text: str) -> int:
+    """Return how many cells of a terminal a text takes: two for most Chinese characters."""
+    from rich import cells
+
+    return cells.cell_len(text)
+
+
 def styled(*parts: tuple[str, str]) -> Text:
     """Return text of parts, each with its style; never markup."""
     from rich.text import Text
@@ -36,8 +43,6 @@ def styled(*parts: tuple[str, str]) -> Text:
 
 def columns_text(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as lines with columns aligned by the cells that a terminal gives each character."""
-    from rich.cells import cell_len
-
     if not rows:
         return ""
     widths = [max(cell_len(row[i]) for row in rows) for i in range(len(rows[0]))]

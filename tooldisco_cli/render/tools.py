@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
-from tooldisco_cli.render.search import summary
+from tooldisco_cli.render.search import WIDEST, summary
 from tooldisco_cli.render.streams import json_text, print_json, print_line, print_note
 from tooldisco_cli.render.terminal import NARROW, print_columns, styled, terminal
 from tooldisco_cli.render.untrusted import visible, visible_lines
+from tooldisco_cli.render.wrapping import wrap
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -175,7 +176,11 @@ def _view(entry: Entry, *, no_color: bool) -> None:
     from rich.text import Text
 
     console.print(Text(heading, "bold cyan"))
-    console.print(Text(f"\n{description}\n" if description else ""))
+    console.print()
+    for paragraph in description.splitlines():
+        for line in wrap(paragraph, min(console.width, WIDEST)) or [""]:
+            console.print(Text(line))
+    console.print()
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim")
     table.add_column(overflow="fold", ratio=1)

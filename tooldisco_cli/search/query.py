@@ -279,6 +279,8 @@ class QueryAnalyzer:
             for last in range(first + 1, min(len(run), first + MAX_WORD_CHARS) + 1):
                 word = run[first:last]
                 if word in STOP_WORDS:
+                    if len(word) > 1:
+                        candidates[first, last] = (0, [])
                     continue
                 freq = vocabulary.doc_freq("text", word)
                 translated = self._translations(word)

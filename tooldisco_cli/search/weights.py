@@ -11,18 +11,18 @@ class Weights:
 
     translation: float = 0.7
     """A word of the other language that the term table knows for it."""
-    rank_decay: float = 0.95
+    rank_decay: float = 0.9
     """Each further translation of a word counts this much less than the one before."""
     prefix: float = 0.8
     typo: float = 0.7
     pinyin: float = 0.9
     split: float = 0.9
     """A word that is two known words written as one."""
-    nested: float = 0.5
+    nested: float = 0.3
     """A Chinese word inside a longer one, such as 邮件 in 电子邮件."""
-    crossing: float = 0.2
+    crossing: float = 0.0
     """A Chinese word of the index that crosses the border of two better ones."""
-    single: float = 0.4
+    single: float = 0.5
     """A Chinese word of one character."""
     grams: float = 0.3
     """A pair of neighbouring Chinese characters."""
@@ -30,7 +30,7 @@ class Weights:
     """Words inside quotation marks: values rather than wishes."""
     opaque: float = 0.0
     """Words inside addresses, paths and ids."""
-    number: float = 0.2
+    number: float = 0.1
     shared_rarity: float = 1.0
     """How far the forms of a concept share the rarity of the most frequent one: 1 wholly, 0 each keeps its own."""
     tie: float = 0.0
