@@ -99,28 +99,40 @@ def located(faults: Sequence[Fault], path: str, text: str) -> list[Problem]:
 def read_bytes(path: str | Path, limit: int = MAX_BYTES) -> bytes | Problem:
     """Return the content of a regular file, or why it cannot be read. Never waits on a pipe or a device."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+    data: bytes | None = None
     try:
         # Asked before opening, as opening a device can act on it; and again after, as the name may have moved.
         special = _special(Path(path).stat().st_mode)
         if special is None:
             descriptor = os.open(path, flags)
-            with os.fdopen(descriptor, "rb") as file:
+            try:
                 status = os.fstat(descriptor)
                 special = _special(status.st_mode)
-                if special is None:
-                    data = file.read(limit + 1) if status.st_size <= limit else None
+                if special is None and status.st_size <= limit:
+                    data = _read(descriptor, status.st_size, limit)
+            finally:
+                os.close(descriptor)
     except (OSError, ValueError) as error:
         return _unreadable(path, error)
     if special is not None:
         return Problem(str(path), 0, f"is {special}, not a file")
     if data is None or len(data) > limit:
-        return Problem(
-            str(path), 0, f"is larger than {limit // 1024**2} MB", suggestion="split it, or move it elsewhere"
-        )
+        size = f"{limit // 1024**2} MB"
+        return Problem(str(path), 0, f"is larger than {size}", suggestion="split it, or move it elsewhere")
+    return data
+
+
+def _read(descriptor: int, size: int, limit: int) -> bytes:
+    """Read to the end of a file said to have ``size`` bytes, which may have grown, or one byte past the limit."""
+    data = os.read(descriptor, size + 1)
+    while len(data) not in (size, limit + 1) and (more := os.read(descriptor, min(limit + 1 - len(data), 2**20))):
+        data += more
     return data
 
 
 def _special(mode: int) -> str | None:
+    if stat.S_ISREG(mode):
+        return None
     kinds = {
         stat.S_IFDIR: "a folder",
         stat.S_IFIFO: "a named pipe",
@@ -128,7 +140,7 @@ def _special(mode: int) -> str | None:
         stat.S_IFCHR: "a device",
         stat.S_IFBLK: "a device",
     }
-    return None if stat.S_ISREG(mode) else kinds.get(stat.S_IFMT(mode), "something special")
+    return kinds.get(stat.S_IFMT(mode), "something special")
 
 
 def _unreadable(path: str | Path, error: OSError | ValueError) -> Problem:
@@ -156,8 +168,9 @@ def parse(data: bytes, path: str) -> tuple[JsonObject, str] | Problem:
             suggestion="it looks like UTF-16; save it as UTF-8" if wide else "save it as UTF-8",
         )
     # The standard parser takes time with the square of a dotted key's parts: hours for a file made to that end.
-    if text.count(".") > _MAX_KEY_PARTS and (match := _long_key().search(text)):
-        return Problem(path, text.count("\n", 0, match.end()) + 1, "is nested too deeply")
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > 2 * _MAX_KEY_PARTS and _long_key().search(line):
+            return Problem(path, number, "is nested too deeply")
     try:
         return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
@@ -171,7 +184,7 @@ def parse(data: bytes, path: str) -> tuple[JsonObject, str] | Problem:
 @cache
 def _long_key() -> re.Pattern[str]:
     part = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
-    return re.compile(rf"(?:^|[\[{{,])[ \t]*+(?:{part}\.[ \t]*+){{{_MAX_KEY_PARTS}}}", re.MULTILINE)
+    return re.compile(rf"(?:^|[\[{{,])[ \t]*+(?:{part}\.[ \t]*+){{{_MAX_KEY_PARTS}}}")
 
 
 def _syntax_problem(message: str, text: str, path: str) -> Problem:

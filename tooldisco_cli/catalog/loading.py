@@ -228,7 +228,7 @@ def _waiting_note(declaration: Declaration, lower: list[_Stated], *, changed: bo
 
 
 def _entries(stated: list[_Stated]) -> tuple[Entry, ...]:
-    versions = newest_first(item.declaration.tool.version for item in stated)
+    versions = tuple(newest_first([item.declaration.tool.version for item in stated]))
     gone = {version_identity(text) for item in stated for text in item.declaration.tool.deprecated_versions}
     deprecated = tuple(text for text in versions if version_identity(text) in gone) if gone else ()
     if len(stated) > 1:
@@ -238,7 +238,7 @@ def _entries(stated: list[_Stated]) -> tuple[Entry, ...]:
             tool=item.declaration.tool,
             source=Source(item.layer, item.declaration.path, item.declaration.line),
             digest=item.declaration.digest,
-            versions=tuple(versions),
+            versions=versions,
             deprecated=deprecated,
             trusted=item.trusted,
             server=item.declaration.server,
