@@ -19,7 +19,9 @@ def test_versions(text: str) -> None:
     assert is_version(text)
 
 
-@pytest.mark.parametrize("text", ["", " 1", "1 ", "newest", "1.", ".1", "1..2", "1.0-", "１.０x", "1\n"])
+@pytest.mark.parametrize(
+    "text", ["", " 1", "1 ", "newest", "1.", ".1", "1..2", "1.0-", "１.０x", "1\n", "1" * 9999, "1." * 9999 + "1"]
+)
 def test_no_versions(text: str) -> None:
     assert not is_version(text)
 
@@ -36,6 +38,7 @@ def test_identity_is_equality_of_packaging(one: str, other: str) -> None:
 
 def test_what_is_no_version_stands_for_itself() -> None:
     assert version_identity("newest") == "newest"
+    assert version_identity("1" * 9999) == "1" * 9999
 
 
 def test_ten_is_above_nine() -> None:

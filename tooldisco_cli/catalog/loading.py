@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tooldisco_cli import paths
@@ -160,15 +161,13 @@ def assemble(
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Stated:
     """A declaration in effect, its layer, and whether it is trusted."""
 
-    __slots__ = ("declaration", "layer", "trusted")
-
-    def __init__(self, declaration: Declaration, layer: Layer, *, trusted: bool) -> None:
-        self.declaration = declaration
-        self.layer = layer
-        self.trusted = trusted
+    declaration: Declaration
+    layer: Layer
+    trusted: bool
 
 
 class _Stack:

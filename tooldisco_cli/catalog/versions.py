@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+_LONGEST = 100
+"""Characters of a version; beyond, Python refuses to read its numbers anyway."""
 _PLAIN = re.compile(r"\d{1,18}(?:\.\d{1,18})*")
 
 
 def is_version(text: str) -> bool:
     """Return whether ``text`` is a version, such as ``2``, ``1.4.0`` or ``2.0rc1``."""
+    if len(text) > _LONGEST:
+        return False
     if _PLAIN.fullmatch(text):
         return True
     from packaging.version import InvalidVersion, Version
@@ -27,6 +31,8 @@ def version_identity(text: str) -> str:
 
     Text that is no version stands for itself.
     """
+    if len(text) > _LONGEST:
+        return text
     if _PLAIN.fullmatch(text):
         numbers = [int(part) for part in text.split(".")]
         while len(numbers) > 1 and not numbers[-1]:
