@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tantivy import Occur, Query
+
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.intents import cover
 from tooldisco_cli.search.names import named_tools
@@ -15,7 +17,7 @@ from tooldisco_cli.search.ranking import SATURATION, any_of, filters
 from tooldisco_cli.search.weights import Weights
 
 if TYPE_CHECKING:
-    from tantivy import DocAddress, Query, Searcher
+    from tantivy import DocAddress, Searcher
 
 NAMED = 1.0
 BEST_UNNAMED = 0.99
@@ -89,8 +91,6 @@ class Asked:
         return len(named) + sum(score >= lowest and place not in self._named for place, _, score in scored)
 
     def _must(self, conditions: Iterable[Query]) -> list[tuple[Any, Query]]:
-        from tantivy import Occur
-
         return [(Occur.Must, condition) for condition in conditions]
 
     def _passes(self, place: int, must: Sequence[tuple[Any, Query]]) -> bool:
@@ -106,8 +106,6 @@ class Asked:
         self, concepts: Sequence[Concept], must: Sequence[tuple[Any, Query]], limit: int
     ) -> tuple[list[tuple[int, DocAddress, float]], int]:
         """Return (place, address, score) of the best, by score and then by name, and how many match."""
-        from tantivy import Occur, Query
-
         query = any_of(concepts, self.analyzer)
         if must:
             query = Query.boolean_query([(Occur.Must, query), *must])
@@ -153,7 +151,7 @@ class Asked:
         return self._reach(self._everything)
 
     def _reach(self, concepts: Iterable[Concept]) -> float:
-        rarity = sum(concept.weight * self.analyzer.rarity(concept) for concept in concepts)
+        rarity = sum(concept.weight * concept.rarity for concept in concepts)
         return rarity * SATURATION * TYPICAL_SATURATION
 
     def _relevance(self, score: float, attainable: float) -> float:

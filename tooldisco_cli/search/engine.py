@@ -28,7 +28,7 @@ def engine_errors() -> Iterator[None]:
     """Turn whatever the engine raises, panics included, into IndexBroken."""
     try:
         yield
-    except (ValueError, OSError, TypeError) as error:
+    except (ValueError, OSError) as error:
         raise IndexBroken(f"the search engine failed: {error}") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":

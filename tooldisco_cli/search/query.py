@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from tooldisco_cli.search.bridge import PINYIN, SEPARATOR
 from tooldisco_cli.search.folding import fold
@@ -26,9 +25,11 @@ if TYPE_CHECKING:
 
 MAX_QUERY = 4_000
 """Characters of a query that are analysed: its beginning, where people and agents say what they want."""
-MAX_WORD_CHARS = 8
-"""The longest Chinese word that is looked for; cost grows with it, and the index has next to none longer."""
 MAX_CONCEPTS = 96
+MAX_GUESSED = 8
+"""How many unknown words of a query are guessed at."""
+BIGRAM = "~"
+"""Starts the word of a concept that is only a pair of characters."""
 
 _QUOTED = (
     r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|‘[^’\n]{1,400}’|「[^」\n]{1,400}」|『[^』\n]{1,400}』"
@@ -62,53 +63,47 @@ class Concept:
     word: str
     forms: tuple[Form, ...]
     weight: float
-    start: int
-    """Where it stands in the folded query."""
-    clause: int = 0
+    clause: int
     """The number of the sentence that it stands in."""
+    rarity: float
+    """The inverse document frequency that its forms share: that of the most frequent of them."""
 
 
-@dataclass(frozen=True)
 class Vocabulary:
-    """What the index knows of words, asked of the engine and remembered for one query."""
+    """What one index knows of words, asked of the engine."""
 
-    searcher: Searcher
-    _freqs: dict[tuple[str, str], int] = field(default_factory=dict)
+    def __init__(self, searcher: Searcher) -> None:
+        self.size = searcher.num_docs
+        self._searcher = searcher
 
-    @cached_property
-    def size(self) -> int:
-        """How many documents there are."""
-        return self.searcher.num_docs
-
-    def doc_freq(self, field_name: str, term: str) -> int:
+    def doc_freq(self, term: str, field: str = "text") -> int:
         """In how many documents a field has a term."""
-        key = (field_name, term)
-        found = self._freqs.get(key)
-        if found is None:
-            found = self._freqs[key] = self.searcher.doc_freq(field_name, term)
-        return found
-
-    def bridged(self, key: str) -> list[tuple[str, int]]:
-        """Return the targets of a key of the term table with their ranks, 0 the most usual."""
-        start = len(key) + 1
-        found = self.searcher.terms_with_prefix("bridge", key + SEPARATOR)
-        return [(term[start + 1 :], int(term[start])) for term, _ in found]
+        return self._searcher.doc_freq(field, term)
 
     def starting_with(self, prefix: str, limit: int | None = None) -> list[tuple[str, int]]:
         """Return the words of the index that start so, with their document frequencies."""
-        return self.searcher.terms_with_prefix("text", prefix, limit=limit)
+        return self._searcher.terms_with_prefix("text", prefix, limit=limit)
+
+    def bridged(self, key: str) -> list[tuple[str, int]]:
+        """Return the targets of a key of the term table with their ranks, 0 the most usual."""
+        at = len(key) + 1
+        found = self._searcher.terms_with_prefix("bridge", key + SEPARATOR)
+        return [(term[at + 1 :], int(term[at])) for term, _ in found]
+
+    def bridged_from(self, prefix: str) -> list[tuple[str, str, int]]:
+        """Return every key of the term table that starts so, with its targets and their ranks."""
+        parts = [term.split(SEPARATOR) for term, _ in self._searcher.terms_with_prefix("bridge", prefix)]
+        return [(key, target[1:], int(target[0])) for key, target in parts]
 
     def idf(self, doc_freq: int) -> float:
         """The engine's inverse document frequency (BM25 with the 1 inside the logarithm)."""
-        return math.log(1.0 + (self.size - doc_freq + 0.5) / (doc_freq + 0.5)) if doc_freq <= self.size else 0.0
+        return math.log(1.0 + max(0.0, self.size - doc_freq + 0.5) / (doc_freq + 0.5))
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     text: str
     start: int
     weight: float
-    surface: str = ""
 
 
 def payload_spans(folded: str) -> list[tuple[int, int, bool]]:
@@ -119,6 +114,12 @@ def payload_spans(folded: str) -> list[tuple[int, int, bool]]:
     return [(m.start(), m.end(), m.lastgroup == "opaque") for m in _PAYLOAD.finditer(folded)]
 
 
+_Found = tuple[str, list[Form], float, int]
+"""A word, its forms, its weight and where it starts."""
+_Candidates = dict[tuple[int, int], tuple[int, list[tuple[str, int]]]]
+"""Stretches of a run with their document frequency and the targets of the term table."""
+
+
 class QueryAnalyzer:
     """Cuts queries against one index."""
 
@@ -127,28 +128,31 @@ class QueryAnalyzer:
         self.weights = weights
 
     def concepts(self, query: str) -> list[Concept]:
-        """Return the concepts of a query, each distinct word once, in the order of their weight times rarity."""
+        """Return the concepts of a query in its order, each distinct word once; those without forms are unknown."""
         folded = fold(query[:MAX_QUERY])
-        found: dict[str, Concept] = {}
-        for concept in self._all_concepts(folded):
-            known = found.get(concept.word)
-            if known is None or concept.weight > known.weight:
-                found[concept.word] = concept if known is None else replace(concept, start=known.start)
         borders = clause_borders(folded)
-        concepts = list(found.values())
-        if borders:
-            concepts = [replace(concept, clause=clause_of(borders, concept.start)) for concept in concepts]
+        idf = self.vocabulary.idf
+        found: dict[str, tuple[list[Form], float, int]] = {}
+        for word, forms, weight, start in self._words(folded):
+            known = found.get(word)
+            if known is None or weight > known[1]:
+                found[word] = (forms, weight, start if known is None else known[2])
+        concepts = [
+            Concept(
+                word,
+                tuple(forms),
+                weight,
+                clause_of(borders, start) if borders else 0,
+                idf(max([form.doc_freq for form in forms], default=0)),
+            )
+            for word, (forms, weight, start) in found.items()
+        ]
         if len(concepts) > MAX_CONCEPTS:
-            worth = sorted(concepts, key=lambda c: -c.weight * self.rarity(c))[:MAX_CONCEPTS]
-            concepts = sorted(worth, key=lambda c: c.start)
+            worth = sorted(range(len(concepts)), key=lambda i: -concepts[i].weight * concepts[i].rarity)
+            concepts = [concepts[i] for i in sorted(worth[:MAX_CONCEPTS])]
         return concepts
 
-    def rarity(self, concept: Concept) -> float:
-        """The inverse document frequency of a concept: of its most frequent form, so that synonyms share one."""
-        best = max((form.doc_freq for form in concept.forms), default=0)
-        return self.vocabulary.idf(best)
-
-    def _all_concepts(self, folded: str) -> Iterator[Concept]:
+    def _words(self, folded: str) -> Iterator[_Found]:
         weights = self.weights
         spans = payload_spans(folded)
         latin: list[_Word] = []
@@ -170,46 +174,46 @@ class QueryAnalyzer:
                 yield from self._han(run.text, run.start, weight)
             else:
                 for offset, gram in enumerate(bigrams(run.text)):
-                    if freq := self.vocabulary.doc_freq("text", gram):
-                        form = Form("text", (gram,), 1.0, freq)
-                        yield Concept(gram, (form,), weight, run.start + offset)
+                    freq = self.vocabulary.doc_freq(gram)
+                    forms = [Form("text", (gram,), 1.0, freq)] if freq else []
+                    yield gram, forms, weight, run.start + offset
         yield from self._latin(latin)
 
     # --- letters and digits
 
-    def _latin(self, words: list[_Word]) -> Iterator[Concept]:
+    def _latin(self, words: list[_Word]) -> Iterator[_Found]:
         stemmed = stems([word.text for word in words])
-        taken = self._phrases(words, stemmed)
-        yield from taken.values()
-        known = 0
+        yield from self._phrases(words, stemmed)
+        guessed = 0
         for number, (word, stem) in enumerate(zip(words, stemmed, strict=True)):
             forms = self._forms_of_stem(stem)
             if not forms and len(word.text) > 1 and not word.text.isdecimal():
-                forms = self._guesses(word.text, stem)
+                guessed += 1
+                forms = self._guesses(word.text, stem) if guessed <= MAX_GUESSED else []
             elif number == len(words) - 1 and len(words) <= 3 and len(stem) >= 3 and not word.text.isdecimal():
                 forms += self._prefixed(stem, known=True)
-            known += bool(forms)
-            yield Concept(stem, tuple(forms), word.weight, word.start)
+            yield stem, forms, word.weight, word.start
 
     def _forms_of_stem(self, stem: str) -> list[Form]:
         forms = []
-        if freq := self.vocabulary.doc_freq("text", stem):
+        if freq := self.vocabulary.doc_freq(stem):
             forms.append(Form("text", (stem,), 1.0, freq))
-        forms.extend(self._translations(stem))
+        forms.extend(self._translations(self.vocabulary.bridged(stem)))
         return forms
 
-    def _phrases(self, words: list[_Word], stemmed: list[str]) -> dict[str, Concept]:
-        """Neighbouring words that the term table knows together, such as ``text message`` for 短信, or as pinyin."""
-        found: dict[str, Concept] = {}
+    def _phrases(self, words: list[_Word], stemmed: list[str]) -> Iterator[_Found]:
+        """Neighbouring words that the term table knows together, such as ``text message`` for 短信."""
         for length in (2, 3):
             for first in range(len(words) - length + 1):
                 group = stemmed[first : first + length]
-                forms = self._translations("_".join(group))
+                forms = self._translations(self.vocabulary.bridged("_".join(group)))
                 if forms:
-                    weight = min(word.weight for word in words[first : first + length])
-                    concept = Concept(" ".join(group), tuple(forms), weight, words[first].start)
-                    found.setdefault(concept.word, concept)
-        return found
+                    yield (
+                        " ".join(group),
+                        forms,
+                        min(w.weight for w in words[first : first + length]),
+                        words[first].start,
+                    )
 
     def _guesses(self, word: str, stem: str) -> list[Form]:
         """What an unknown word may mean: pinyin, the start of a word, two words run together, or a typing error."""
@@ -229,7 +233,7 @@ class QueryAnalyzer:
     def _from_pinyin(self, word: str) -> list[Form]:
         forms = []
         for target, _ in self.vocabulary.bridged(PINYIN + word):
-            if freq := self.vocabulary.doc_freq("text", target):
+            if freq := self.vocabulary.doc_freq(target):
                 forms.append(Form("text", (target,), self.weights.pinyin, freq, "pinyin"))
         return forms
 
@@ -240,7 +244,7 @@ class QueryAnalyzer:
         best: list[Form] = []
         for cut in range(3, len(word) - 2):
             pair = stems([word[:cut], word[cut:]])
-            freqs = [self.vocabulary.doc_freq("text", part) for part in pair]
+            freqs = [self.vocabulary.doc_freq(part) for part in pair]
             if all(freqs):
                 best.append(Form("text", tuple(pair), self.weights.split, min(freqs), "part"))
         return sorted(best, key=lambda form: -form.doc_freq)[:1]
@@ -258,11 +262,11 @@ class QueryAnalyzer:
                     forms[term] = Form("text", (term,), self.weights.typo, freq, "typo")
         return sorted(forms.values(), key=lambda form: (-form.doc_freq, form.terms))[:4]
 
-    def _translations(self, key: str) -> list[Form]:
+    def _translations(self, targets: Iterable[tuple[str, int]]) -> list[Form]:
         forms = []
-        for target, rank in self.vocabulary.bridged(key):
+        for target, rank in targets:
             terms = tuple(target.split("_"))
-            freq = min(self.vocabulary.doc_freq("text", term) for term in terms)
+            freq = min([self.vocabulary.doc_freq(term) for term in terms])
             if freq:
                 weight = self.weights.translation * self.weights.rank_decay**rank
                 forms.append(Form("text", terms, weight, freq, "translation"))
@@ -270,43 +274,65 @@ class QueryAnalyzer:
 
     # --- Chinese
 
-    def _han(self, run: str, start: int, weight: float) -> Iterator[Concept]:
-        vocabulary, weights = self.vocabulary, self.weights
-        grams = bigrams(run) if len(run) > 1 else []
-        gram_freqs = [vocabulary.doc_freq("grams", gram) for gram in grams]
-        candidates: dict[tuple[int, int], tuple[int, list[Form]]] = {}
-        for first in range(len(run)):
-            for last in range(first + 1, min(len(run), first + MAX_WORD_CHARS) + 1):
-                word = run[first:last]
-                if word in STOP_WORDS:
-                    if len(word) > 1:
-                        candidates[first, last] = (0, [])
-                    continue
-                freq = vocabulary.doc_freq("text", word)
-                translated = self._translations(word)
-                if freq or translated:
-                    candidates[first, last] = (freq, translated)
+    def _han(self, run: str, start: int, weight: float) -> Iterator[_Found]:
+        weights = self.weights
+        candidates = self._known_words(run)
         cover = _fewest_words(len(run), candidates)
-        for (first, last), (freq, translated) in candidates.items():
+        inner = sorted(cover)
+        for (first, last), (freq, targets) in candidates.items():
             word = run[first:last]
-            primary = (first, last) in cover
-            nested = not primary and any(a <= first and last <= b for a, b in cover)
-            share = 1.0 if primary else weights.nested if nested else weights.crossing
-            if len(word) == 1:
-                share = weights.single if primary else 0.0
+            if word in STOP_WORDS:
+                continue
             forms = [Form("text", (word,), 1.0, freq)] if freq else []
-            if primary:
-                forms += translated
+            if (first, last) in cover:
+                share = weights.single if len(word) == 1 else 1.0
+                forms += self._translations(targets)
+            elif len(word) == 1 or not forms:
+                continue
+            else:
+                nested = any(a <= first and last <= b for a, b in inner)
+                share = weights.nested if nested else weights.crossing
             if forms and share:
-                yield Concept(word, tuple(forms), weight * share, start + first)
-        if weights.grams:
-            for offset, (gram, freq) in enumerate(zip(grams, gram_freqs, strict=True)):
-                if freq and gram not in STOP_WORDS:
+                yield word, forms, weight * share, start + first
+        if weights.grams and len(run) > 1:
+            for offset, gram in enumerate(bigrams(run)):
+                if gram not in STOP_WORDS and (freq := self.vocabulary.doc_freq(gram, "grams")):
                     form = Form("grams", (gram,), 1.0, freq, "bigram")
-                    yield Concept("~" + gram, (form,), weight * weights.grams, start + offset)
+                    yield BIGRAM + gram, [form], weight * weights.grams, start + offset
+
+    def _known_words(self, run: str) -> _Candidates:
+        """Return every stretch of a run that is a word of the index, a key of the term table or a stop word.
+
+        The engine is asked for all that starts with the two characters at each place, which is two look-ups a place,
+        however long the words are.
+        """
+        vocabulary = self.vocabulary
+        found: _Candidates = {}
+        for first in range(len(run)):
+            single = run[first]
+            if single not in STOP_WORDS:
+                freq, targets = vocabulary.doc_freq(single), vocabulary.bridged(single)
+                if freq or targets:
+                    found[first, first + 1] = (freq, targets)
+            pair = run[first : first + 2]
+            if len(pair) < 2:
+                break
+            for length in (2, 3):
+                if run[first : first + length] in STOP_WORDS:
+                    found[first, min(first + length, len(run))] = (0, [])
+            for word, freq in vocabulary.starting_with(pair):
+                if run.startswith(word, first):
+                    found[first, first + len(word)] = (freq, [])
+            for word, target, rank in vocabulary.bridged_from(pair):
+                if run.startswith(word, first):
+                    place = (first, first + len(word))
+                    if place not in found:
+                        found[place] = (0, [])
+                    found[place][1].append((target, rank))
+        return found
 
 
-def _fewest_words(length: int, candidates: dict[tuple[int, int], tuple[int, list[Form]]]) -> set[tuple[int, int]]:
+def _fewest_words(length: int, candidates: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
     """Return the candidates that cover a run with the fewest characters left out, then the fewest words."""
     best: list[tuple[float, tuple[tuple[int, int], ...]]] = [(0.0, ())]
     ending: dict[int, list[int]] = {}

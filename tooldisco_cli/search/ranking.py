@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tantivy import Occur, Query
+
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.answer import Contribution
 from tooldisco_cli.search.documents import COUNTED_ONCE, FIELD_WEIGHTS, field_texts
@@ -13,7 +15,7 @@ from tooldisco_cli.search.query import Concept, Form, QueryAnalyzer
 from tooldisco_cli.search.words import latin_terms
 
 if TYPE_CHECKING:
-    from tantivy import DocAddress, Query, Searcher
+    from tantivy import DocAddress, Searcher
 
 SATURATION = 2.2
 """The engine's k1 + 1: what BM25 multiplies a word's rarity by when a document is full of it."""
@@ -21,8 +23,6 @@ SATURATION = 2.2
 
 def form_query(form: Form, boost: float) -> Query:
     """Return the engine query of one form of a concept."""
-    from tantivy import Occur, Query
-
     schema = engine.schema()
     terms = [Query.term_query(schema, form.field, term, "freq") for term in form.terms]
     if len(terms) == 1:
@@ -38,7 +38,7 @@ def boosts(concept: Concept, analyzer: QueryAnalyzer) -> list[float]:
     of query structure and dictionary setups in dictionary-based cross-language information retrieval", 1998): a
     rare wrong translation must not outweigh the right one because it is rare.
     """
-    shared = analyzer.rarity(concept)
+    shared = concept.rarity
     share = analyzer.weights.shared_rarity
     return [
         concept.weight * form.weight * ((shared / own) ** share if own else 1.0)
@@ -48,23 +48,17 @@ def boosts(concept: Concept, analyzer: QueryAnalyzer) -> list[float]:
 
 def concept_query(concept: Concept, analyzer: QueryAnalyzer) -> Query:
     """Return the engine query of a concept: its best form counts."""
-    from tantivy import Query
-
     queries = [form_query(form, boost) for form, boost in zip(concept.forms, boosts(concept, analyzer), strict=True)]
     return queries[0] if len(queries) == 1 else Query.disjunction_max_query(queries, analyzer.weights.tie or None)
 
 
 def any_of(concepts: Iterable[Concept], analyzer: QueryAnalyzer) -> Query:
     """Return the query of all concepts, each adding to the score."""
-    from tantivy import Occur, Query
-
     return Query.boolean_query([(Occur.Should, concept_query(concept, analyzer)) for concept in concepts])
 
 
 def filters(categories: Sequence[str], tags: Sequence[str]) -> list[Query]:
     """Return the conditions of a search: one of the categories, and every tag; they add nothing to a score."""
-    from tantivy import Query
-
     schema = engine.schema()
     found = []
     if categories:
