@@ -1,0 +1,326 @@
+"""How well tools are found: every evaluation set, beside the scorers that people start from, in one run.
+
+    pip install fastmcp bm25s rank-bm25
+    python benchmarks/retrieval.py [--data ../shared/eval] [--only tooldisco] [--floor] [--ablation] [--markdown FILE]
+
+A set is a folder with ``catalog.jsonl`` (name, description, input_schema, and maybe category and tags) and
+``queries.jsonl`` (id, query, lang, relevant). Weights were chosen on the tune half of the queries (by a hash of their
+ids) and are reported on the held-out half as well, so that a reader sees what tuning to a set would look like.
+
+The other scorers index the same texts. FastMCP's transform gets what its own code extracts from a tool; bm25s and
+rank-bm25 get name, description and all texts of the schema, with bm25s's own tokenizer or words and single Chinese
+characters; the whole-word scorer counts query words (``\\w+``) that occur in the text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tooldisco_cli.catalog.snapshot import Entry
+from tooldisco_cli.catalog.tool import Layer, Source, Tool
+from tooldisco_cli.search import documents
+from tooldisco_cli.search.answer import Answer, Hit
+from tooldisco_cli.search.evaluation import Evaluation, JudgedQuery, evaluate, floor_curve
+from tooldisco_cli.search.index import SearchIndex
+from tooldisco_cli.search.weights import DEFAULT, Weights
+
+DEFAULT_DATA = Path(__file__).resolve().parents[1].parent / "shared" / "eval"
+FLOORS = {
+    ("acebench_zh", "recall@1"): 0.81,
+    ("acebench_zh", "recall@5"): 0.955,
+    ("sealtools_dev", "recall@5"): 0.90,
+    ("bfcl_zhtw_zhq_enc", "recall@5"): 0.48,
+}
+COLUMNS = ("recall@1", "recall@3", "recall@5", "recall@10", "hit@1", "mrr", "ndcg@10")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    name: str
+    tools: list[dict[str, Any]]
+    queries: list[JudgedQuery]
+
+    def part(self, held_out: bool) -> list[JudgedQuery]:
+        """Return half of the queries, by a hash of their ids."""
+        return [
+            query for query in self.queries if (hashlib.sha256(query.id.encode()).digest()[0] % 2 == 1) is held_out
+        ]
+
+
+def read(folder: Path) -> DataSet:
+    def lines(name: str) -> Iterator[Any]:
+        return (json.loads(line) for line in (folder / name).read_text("utf-8").splitlines() if line.strip())
+
+    queries = [
+        JudgedQuery(row["query"], frozenset(row["relevant"]), row.get("lang", ""), row["id"])
+        for row in lines("queries.jsonl")
+    ]
+    return DataSet(folder.name, list(lines("catalog.jsonl")), queries)
+
+
+def entry(tool: dict[str, Any]) -> Entry:
+    declared = Tool(
+        name=tool["name"],
+        description=tool["description"],
+        category=tool.get("category") or "utility",
+        tags=tuple(tool.get("tags") or ()),
+        input_schema=tool["input_schema"],
+    )
+    return Entry(tool=declared, source=Source(Layer("code", ""), "", 0), digest="")
+
+
+def full_text(tool: dict[str, Any]) -> str:
+    names, texts, values = documents.schema_texts(tool["input_schema"])
+    return " ".join([tool["name"], tool["description"], *names, *texts, *values])
+
+
+class Ranker:
+    """Another scorer behind the shape that ``evaluate`` asks."""
+
+    def __init__(self, names: Sequence[str], rank: Callable[[str, int], Sequence[int]]) -> None:
+        self._names, self._rank = names, rank
+
+    def search(self, query: str, *, limit: int = 5) -> Answer:
+        hits = [
+            Hit(
+                name=self._names[i], title="", description="", category="", tags=(), version="", input_schema={},
+                relevance_score=0.0, layer="", path="", line=0,
+            )
+            for i in self._rank(query, limit)
+        ]  # fmt: skip
+        return Answer(query=query, hits=tuple(hits))
+
+
+def whole_words(tools: list[dict[str, Any]]) -> Ranker:
+    bags = [set(re.findall(r"\w+", full_text(tool).lower())) for tool in tools]
+
+    def rank(query: str, limit: int) -> list[int]:
+        words = set(re.findall(r"\w+", query.lower()))
+        scores = [len(words & bag) for bag in bags]
+        return [i for i in sorted(range(len(bags)), key=lambda i: -scores[i])[:limit] if scores[i]]
+
+    return Ranker([tool["name"] for tool in tools], rank)
+
+
+def rank_bm25(tools: list[dict[str, Any]]) -> Ranker:
+    import numpy as np
+    from rank_bm25 import BM25Okapi
+
+    def words(text: str) -> list[str]:
+        return re.findall(r"[\u3400-\u9fff]|[a-z0-9]+", text.lower())
+
+    engine = BM25Okapi([words(full_text(tool)) for tool in tools])
+
+    def rank(query: str, limit: int) -> list[int]:
+        scores = engine.get_scores(words(query))
+        return [int(i) for i in np.argsort(-scores, kind="stable")[:limit]]
+
+    return Ranker([tool["name"] for tool in tools], rank)
+
+
+def bm25s(tools: list[dict[str, Any]]) -> Ranker:
+    import bm25s as package
+
+    engine = package.BM25()
+    engine.index(package.tokenize([full_text(tool) for tool in tools], show_progress=False), show_progress=False)
+
+    def rank(query: str, limit: int) -> list[int]:
+        tokens = package.tokenize([query], show_progress=False)
+        found, scores = engine.retrieve(tokens, k=limit, show_progress=False)
+        return [int(i) for i, score in zip(found[0], scores[0], strict=True) if score > 0]
+
+    return Ranker([tool["name"] for tool in tools], rank)
+
+
+def fastmcp(tools: list[dict[str, Any]]) -> Ranker:
+    from fastmcp.server.transforms.search.bm25 import BM25SearchTransform
+    from fastmcp.tools.base import Tool as McpTool
+
+    declared = [McpTool(name=t["name"], description=t["description"], parameters=t["input_schema"]) for t in tools]
+    places = {tool["name"]: place for place, tool in enumerate(tools)}
+    transform = BM25SearchTransform(max_results=10)
+    asyncio.run(transform._search(declared, "warm up"))
+
+    def rank(query: str, limit: int) -> list[int]:
+        # Its search re-hashes the whole catalog each time; only the ranking itself is asked for here.
+        return transform._index.query(query, limit)
+
+    return Ranker([declared[places[tool["name"]]].name for tool in tools], rank)
+
+
+SCORERS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
+    "tooldisco": lambda tools: SearchIndex.build(map(entry, tools)),
+    "FastMCP BM25": fastmcp,
+    "bm25s": bm25s,
+    "rank-bm25": rank_bm25,
+    "whole words": whole_words,
+}
+
+
+def table_of(sets: list[DataSet], only: Sequence[str]) -> str:
+    lines = [f"| set | scorer | queries | {' | '.join(COLUMNS)} |", f"|---|---|---|{'---|' * len(COLUMNS)}"]
+    missed = []
+    for data in sets:
+        for name, build in SCORERS.items():
+            if only and name not in only:
+                continue
+            index = build(data.tools)
+            parts = {"all": data.queries}
+            if name == "tooldisco":
+                parts |= {"tune": data.part(False), "held out": data.part(True)}
+            for part, queries in parts.items():
+                result = evaluate(index, queries)
+                numbers = []
+                for column in COLUMNS:
+                    estimate = result.estimate(column)
+                    interval = f" ({estimate.low:.3f}–{estimate.high:.3f})" if name == "tooldisco" else ""
+                    numbers.append(f"{estimate.mean:.3f}{interval}")
+                lines.append(f"| {data.name} | {name} | {part} | {' | '.join(numbers)} |")
+                if name == "tooldisco" and part == "all":
+                    missed += [
+                        f"{data.name} {measure} {result.mean(measure):.3f} < {floor}"
+                        for (where, measure), floor in FLOORS.items()
+                        if where == data.name and result.mean(measure) < floor
+                    ]
+                    lines += languages(data.name, result)
+    return "\n".join([*lines, "", "Floors: " + ("; ".join(missed) or "all met")])
+
+
+def languages(name: str, result: Evaluation) -> list[str]:
+    parts = result.by_language()
+    if len(parts) < 2:
+        return []
+    return [
+        f"| {name} | tooldisco | all, {language or 'unknown'} | "
+        + " | ".join(f"{part.mean(column):.3f}" for column in COLUMNS)
+        + " |"
+        for language, part in parts.items()
+    ]
+
+
+def floor_table(sets: list[DataSet]) -> str:
+    """Return what the answer "nothing fits" costs and gives, on each set and half."""
+    lines = ["| set | part | floor | flagged of hopeless | recall@5 lost |", "|---|---|---|---|---|"]
+    for data in sets:
+        index = SearchIndex.build(map(entry, data.tools))
+        for part, held_out in (("tune", False), ("held out", True)):
+            queries = data.part(held_out)
+            good = [(o.relevance, o.measures["recall@5"]) for o in evaluate(index, queries).outcomes]
+            bad = hopeless(index, queries)
+            for point in floor_curve(good, bad, [step / 50 for step in range(1, 26)]):
+                lines.append(
+                    f"| {data.name} | {part} | {point.floor:.2f} | {point.flagged:.3f} | {point.recall_lost:.3f} |"
+                )
+    return "\n".join(lines)
+
+
+def hopeless(index: SearchIndex, queries: Sequence[JudgedQuery]) -> list[float]:
+    """Return the relevance of the best wrong tool of each query: what a catalog without its right tools answers."""
+    found = []
+    for query in queries:
+        hits = index.search(query.text, limit=len(query.relevant) + 1).hits
+        found.append(next((hit.relevance_score for hit in hits if hit.name not in query.relevant), 0.0))
+    return found
+
+
+def score(sets: list[DataSet], weights: Weights, built: dict[str, SearchIndex]) -> list[str]:
+    numbers = []
+    for data in sets:
+        index = SearchIndex(built[data.name]._searcher, weights)
+        for held_out in (False, True):
+            result = evaluate(index, data.part(held_out))
+            numbers.append(f"{result.mean('recall@1'):.3f} / {result.mean('recall@5'):.3f}")
+    return numbers
+
+
+QUERY_SIDE: dict[str, list[float]] = {
+    "translation": [0.0, 0.5, 0.85, 1.0],
+    "rank_decay": [0.8, 1.0],
+    "shared_rarity": [0.0, 0.5],
+    "tie": [0.1],
+    "prefix": [0.0, 0.5],
+    "typo": [0.0, 0.4],
+    "split": [0.0],
+    "nested": [0.0, 0.6],
+    "crossing": [0.2],
+    "single": [0.0, 0.25, 0.75],
+    "grams": [0.0, 0.15, 0.5],
+    "quoted": [0.0, 1.0],
+    "opaque": [0.3, 1.0],
+    "number": [0.0, 0.5, 1.0],
+    "covered": [0.0, 0.2, 0.6, 1.0],
+}
+INDEX_SIDE: dict[str, list[int]] = {
+    "name": [0, 1, 2, 4, 6],
+    "description": [0, 1, 3],
+    "category": [0, 2],
+    "parameters": [0, 2],
+    "parameter_texts": [0, 2],
+    "enum": [0, 2],
+}
+
+
+def ablation_table(sets: list[DataSet]) -> str:
+    """Return what each weight is worth: one changed at a time, all sets, both halves, recall@1 / recall@5."""
+    head = " | ".join(f"{data.name} {part}" for data in sets for part in ("tune", "held out"))
+    lines = [f"| change | {head} |", f"|---|{'---|' * (2 * len(sets))}"]
+    built = {data.name: SearchIndex.build(map(entry, data.tools)) for data in sets}
+    lines.append(f"| none: the defaults | {' | '.join(score(sets, DEFAULT, built))} |")
+    for name, values in QUERY_SIDE.items():
+        for value in values:
+            changed = score(sets, replace(DEFAULT, **{name: value}), built)  # type: ignore[arg-type]
+            lines.append(f"| {name} {getattr(DEFAULT, name)} → {value} | {' | '.join(changed)} |")
+    fields = dict(documents.FIELD_WEIGHTS)
+    for name, counts in INDEX_SIDE.items():
+        for count in counts:
+            documents.FIELD_WEIGHTS = {**fields, name: count}  # type: ignore[misc]
+            built = {data.name: SearchIndex.build(map(entry, data.tools)) for data in sets}
+            changed = score(sets, DEFAULT, built)
+            lines.append(f"| words of {name} ×{fields[name]} → ×{count} | {' | '.join(changed)} |")
+    documents.FIELD_WEIGHTS = fields  # type: ignore[misc]
+    once = documents.COUNTED_ONCE
+    for label, fields_once in (
+        ("no field counted once", frozenset()),
+        ("description counted once, too", once | {"description"}),
+    ):
+        documents.COUNTED_ONCE = fields_once  # type: ignore[misc]
+        built = {data.name: SearchIndex.build(map(entry, data.tools)) for data in sets}
+        lines.append(f"| {label} | {' | '.join(score(sets, DEFAULT, built))} |")
+    documents.COUNTED_ONCE = once  # type: ignore[misc]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA)
+    parser.add_argument("--set", action="append", default=[], help="only this set; may be repeated")
+    parser.add_argument("--only", action="append", default=[], choices=list(SCORERS), help="only this scorer")
+    parser.add_argument("--floor", action="store_true", help="the curve of the answer that nothing fits")
+    parser.add_argument("--ablation", action="store_true", help="what each weight is worth; takes minutes")
+    parser.add_argument("--markdown", type=Path, help="write the table there as well")
+    options = parser.parse_args()
+    folders = [f for f in sorted(options.data.iterdir()) if (f / "queries.jsonl").is_file()]
+    sets = [read(folder) for folder in folders if not options.set or folder.name in options.set]
+    start = time.perf_counter()
+    table = (
+        floor_table(sets) if options.floor
+        else ablation_table(sets) if options.ablation
+        else table_of(sets, options.only)
+    )  # fmt: skip
+    print(table)
+    print(f"\n{time.perf_counter() - start:.0f} s")
+    if options.markdown:
+        options.markdown.write_text(table + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
