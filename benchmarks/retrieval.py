@@ -83,6 +83,16 @@ def full_text(tool: dict[str, Any]) -> str:
     return " ".join([tool["name"], tool["description"], *names, *texts, *values])
 
 
+@dataclass(frozen=True)
+class WithoutFloor:
+    """The index with its floor taken away, to see what each floor would do."""
+
+    index: SearchIndex
+
+    def search(self, query: str, *, limit: int = 5) -> Answer:
+        return self.index.search(query, limit=limit, floor=False)
+
+
 class Ranker:
     """Another scorer behind the shape that ``evaluate`` asks."""
 
@@ -207,23 +217,38 @@ def languages(name: str, result: Evaluation) -> list[str]:
     ]
 
 
-def floor_table(sets: list[DataSet]) -> str:
-    """Return what the answer "nothing fits" costs and gives, on each set and half."""
-    lines = ["| set | part | floor | flagged of hopeless | recall@5 lost |", "|---|---|---|---|---|"]
+def floor_table(sets: list[DataSet], elsewhere: Path) -> str:
+    """Return what the answer "nothing fits" costs and gives, on each set and half.
+
+    Hopeless are the same queries with their right tools out of the catalog; foreign are all queries of the sets put
+    to ``elsewhere``, a catalog that was made for none of them.
+    """
+    lines = [
+        "| set | part | floor | flagged of hopeless | recall@5 lost |",
+        "|---|---|---|---|---|",
+    ]
+    floors = [step / 50 for step in range(2, 26)]
     for data in sets:
-        index = SearchIndex.build(map(entry, data.tools))
+        index = WithoutFloor(SearchIndex.build(map(entry, data.tools)))
         for part, held_out in (("tune", False), ("held out", True)):
             queries = data.part(held_out)
             good = [(o.relevance, o.measures["recall@5"]) for o in evaluate(index, queries).outcomes]
-            bad = hopeless(index, queries)
-            for point in floor_curve(good, bad, [step / 50 for step in range(1, 26)]):
+            for point in floor_curve(good, hopeless(index, queries), floors):
                 lines.append(
                     f"| {data.name} | {part} | {point.floor:.2f} | {point.flagged:.3f} | {point.recall_lost:.3f} |"
                 )
+    if elsewhere.is_file():
+        tools = [json.loads(line) for line in elsewhere.read_text("utf-8").splitlines() if line.strip()]
+        index = WithoutFloor(SearchIndex.build(map(entry, tools)))
+        for data in sets:
+            answers = [index.search(query.text).hits for query in data.queries]
+            foreign = [hits[0].relevance_score if hits else 0.0 for hits in answers]
+            for point in floor_curve([], foreign, floors):
+                lines.append(f"| {data.name} | foreign | {point.floor:.2f} | {point.flagged:.3f} | |")
     return "\n".join(lines)
 
 
-def hopeless(index: SearchIndex, queries: Sequence[JudgedQuery]) -> list[float]:
+def hopeless(index: WithoutFloor, queries: Sequence[JudgedQuery]) -> list[float]:
     """Return the relevance of the best wrong tool of each query: what a catalog without its right tools answers."""
     found = []
     for query in queries:
@@ -312,7 +337,7 @@ def main() -> None:
     sets = [read(folder) for folder in folders if not options.set or folder.name in options.set]
     start = time.perf_counter()
     table = (
-        floor_table(sets) if options.floor
+        floor_table(sets, options.data / "docker_mcp" / "catalog.jsonl") if options.floor
         else ablation_table(sets) if options.ablation
         else table_of(sets, options.only)
     )  # fmt: skip

@@ -12,7 +12,7 @@ from tantivy import Occur, Query
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.intents import cover
 from tooldisco_cli.search.names import named_tools
-from tooldisco_cli.search.query import Concept, QueryAnalyzer, Vocabulary
+from tooldisco_cli.search.query import BIGRAM, Concept, QueryAnalyzer, Vocabulary
 from tooldisco_cli.search.ranking import SATURATION, any_of, filters
 from tooldisco_cli.search.weights import Weights
 
@@ -25,6 +25,12 @@ TYPICAL_SATURATION = 0.75
 """How much of a word's highest BM25 score a tool has that is really about it."""
 CANDIDATES = 30
 """How many of the best tools of the whole query, and of each sentence, may answer a sentence."""
+UNKNOWN = 0.3
+"""How much a word that the index does not know counts against every tool; names and values are often such words."""
+TRANSLATED = 0.75
+"""How often a right tool uses one of the translations that the term table knows, beside a word as it was asked."""
+FLOOR = 0.26
+"""Below this relevance of the best match, nothing fits: see ``benchmarks/retrieval.py --floor``."""
 _HIDDEN_LOOKED_AT = 1_000
 
 
@@ -44,6 +50,11 @@ class Matches:
 
     best: tuple[Match, ...] = ()
     total: int = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether anything fits: the best match is not below the floor."""
+        return bool(self.best) and self.best[0].relevance >= FLOOR
 
 
 class Asked:
@@ -75,7 +86,7 @@ class Asked:
 
     def hidden(self, categories: Sequence[str], tags: Sequence[str], shown: Sequence[Match]) -> dict[str, int]:
         """Return how many matches, at least as good as the least of ``shown``, each kind of filter hid."""
-        lowest = min((match.score for match in shown), default=0.0)
+        lowest = min((match.score for match in shown), default=FLOOR * self._attainable)
         everything = self._at_least(lowest, ())
         in_category = self._at_least(lowest, filters(categories, ()))
         passing = self._at_least(lowest, filters(categories, tags))
@@ -140,22 +151,40 @@ class Asked:
 
     @cached_property
     def _clauses(self) -> list[tuple[list[Concept], float]]:
-        """The concepts of each sentence that has any, and what a tool could reach for it."""
+        """The known concepts of each sentence that has any, and what a tool could reach for it.
+
+        A short sentence such as "Please help me" must not make every tool relevant, so none counts for less than
+        the average one.
+        """
         clauses: dict[int, list[Concept]] = {}
-        for concept in self.concepts:
+        for concept in self._everything:
             clauses.setdefault(concept.clause, []).append(concept)
-        return [(concepts, self._reach(concepts)) for concepts in clauses.values()]
+        reach = [self._reach(concepts) for concepts in clauses.values()]
+        average = sum(reach) / len(reach) if reach else 0.0
+        known = [[concept for concept in concepts if concept.forms] for concepts in clauses.values()]
+        return [(concepts, max(one, average)) for concepts, one in zip(known, reach, strict=True) if concepts]
 
     @cached_property
     def _attainable(self) -> float:
         return self._reach(self._everything)
 
     def _reach(self, concepts: Iterable[Concept]) -> float:
-        rarity = sum(concept.weight * concept.rarity for concept in concepts)
-        return rarity * SATURATION * TYPICAL_SATURATION
+        worth = sum(
+            concept.weight * concept.rarity * _expected(concept)
+            for concept in concepts
+            if not concept.word.startswith(BIGRAM)
+        )
+        return worth * SATURATION * TYPICAL_SATURATION
 
     def _relevance(self, score: float, attainable: float) -> float:
         return round(min(BEST_UNNAMED, score / attainable), 4) if attainable else 0.0
+
+
+def _expected(concept: Concept) -> float:
+    """Return which part of a concept's worth a tool that is right may be expected to have."""
+    if not concept.forms:
+        return UNKNOWN
+    return max(form.weight * (TRANSLATED if form.kind == "translation" else 1.0) for form in concept.forms)
 
 
 def _descending(matches: Iterable[Match]) -> list[Match]:

@@ -106,8 +106,12 @@ def stored_document(entry: Entry) -> dict[str, Any]:
 
 
 def dump(document: Mapping[str, Any]) -> bytes:
-    """Return a stored document as bytes; lone surrogates survive as escapes, dates in a schema as text."""
-    return json.dumps(document, ensure_ascii=True, separators=(",", ":"), default=str).encode("ascii")
+    """Return a stored document as UTF-8 JSON; with lone surrogates in it as ASCII, dates in a schema as text."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str)
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(document, separators=(",", ":"), default=str).encode("ascii")
 
 
 def name_keys(name: str) -> Iterator[str]:

@@ -107,3 +107,10 @@ def stored(searcher: Searcher, address: DocAddress) -> bytes | None:
     """Return the stored JSON of a document, or None for one that is not a tool."""
     found = searcher.doc(address).get_first("document")
     return None if found is None else bytes(found)
+
+
+def everything(searcher: Searcher) -> list[DocAddress]:
+    """Return every document, also the one that is not a tool."""
+    from tantivy import Query
+
+    return [address for _, address in searcher.search(Query.all_query(), searcher.num_docs, count=False).hits]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.catalog.snapshot import Entry
 from tooldisco_cli.search import engine
-from tooldisco_cli.search.answer import Absence, Answer, Hit
-from tooldisco_cli.search.asking import Asked, Match, Matches
+from tooldisco_cli.search.answer import Absence, Answer, Contribution, Hit
+from tooldisco_cli.search.asking import FLOOR, Asked, Match, Matches
 from tooldisco_cli.search.documents import engine_documents
 from tooldisco_cli.search.names import named_tools, near_categories, near_names
 from tooldisco_cli.search.ranking import explained, filters
@@ -19,6 +19,10 @@ from tooldisco_cli.search.weights import DEFAULT, Weights
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Query, Searcher
+
+
+NEAR = 3
+"""How many names are suggested when nothing fits."""
 
 
 class SearchIndex:
@@ -52,12 +56,14 @@ class SearchIndex:
         limit: int = 5,
         explain: bool = False,
         explain_tool: str | None = None,
+        floor: bool = True,
     ) -> Answer:
         """Return the tools that fit a query best, at most ``limit``.
 
         Tools that the query calls by name come first, in its order, with a relevance of 1. The others follow by
         score, ties by name; their relevance is the score's part of what a tool could reach that speaks of everything
         the query asks for (below 1, comparable within an answer, roughly so between answers).
+        With ``floor``, an answer whose best match is less relevant than ``asking.FLOOR`` is empty: nothing fits.
         Several ``categories`` mean any of them, several ``tags`` all of them. Raises IndexBroken.
         """
         limit = max(limit, 0)
@@ -65,43 +71,69 @@ class SearchIndex:
             asked = Asked(self._searcher, self._weights, query)
             conditions = filters(categories, tags)
             found = asked.matches(conditions, limit)
+            below = () if found.fits or not floor else found.best[:NEAR]
+            if below:
+                found = Matches()
             shown = found.best[:limit]
-            hits = tuple(self._hit(match, asked, explain=explain) for match in shown)
+            hits = tuple(self._found(match, asked, explain=explain) for match in shown)
             answer = Answer(query=query, hits=hits, total=found.total)
             if conditions:
                 answer = replace(answer, hidden=asked.hidden(categories, tags, shown))
             if not found.total:
-                names = [self._document(address)["name"] for address in near_names(self._searcher, query)]
-                near = tuple(near_categories(self._searcher, query))
-                answer = replace(answer, near_names=tuple(names), near_categories=near)
+                near = [match.address for match in below] or near_names(self._searcher, query, NEAR)
+                names = tuple(self._document(address)["name"] for address in near)
+                categories_near = tuple(near_categories(self._searcher, query))
+                answer = replace(answer, near_names=names, near_categories=categories_near)
             if explain_tool is not None:
                 answer = replace(answer, absence=self._absence(explain_tool, asked, conditions, limit))
         return answer
+
+    def search_regex(
+        self, pattern: str, *, categories: Sequence[str] = (), tags: Sequence[str] = (), limit: int = 5
+    ) -> Answer:
+        """Return the tools in whose texts a regular expression matches: in the name first, in parameters last.
+
+        The syntax is that of Rust's regex crate, case-sensitive unless the pattern starts with ``(?i)``; matching
+        takes time linear in the texts. Raises UsageError for a wrong pattern or one of more than 200 characters.
+        """
+        from tooldisco_cli.search import patterns
+
+        matches = patterns.compiled(pattern)
+        found: list[tuple[float, str, dict[str, Any]]] = []
+        hidden = {"category": 0, "tag": 0}
+        with engine.engine_errors():
+            for address in engine.everything(self._searcher):
+                document = self._document(address)
+                relevance = patterns.relevance(document, matches) if document else 0.0
+                if not relevance:
+                    continue
+                if categories and document["category"] not in categories:
+                    hidden["category"] += 1
+                elif not set(tags) <= set(document["tags"]):
+                    hidden["tag"] += 1
+                else:
+                    found.append((relevance, document["name"], document))
+            near = () if found else tuple(near_categories(self._searcher, pattern))
+        found.sort(key=lambda item: (-item[0], item[1]))
+        return Answer(
+            query=pattern,
+            hits=tuple(_hit(document, relevance) for relevance, _, document in found[: max(limit, 0)]),
+            total=len(found),
+            hidden={kind: count for kind, count in hidden.items() if count},
+            near_categories=near,
+        )
 
     def _document(self, address: DocAddress) -> dict[str, Any]:
         raw = engine.stored(self._searcher, address)
         document: dict[str, Any] = json.loads(raw or b"{}")
         return document
 
-    def _hit(self, match: Match, asked: Asked, *, explain: bool) -> Hit:
+    def _found(self, match: Match, asked: Asked, *, explain: bool) -> Hit:
         document = self._document(match.address)
-        contributions = (
-            explained(self._searcher, match.address, document, asked.concepts, asked.analyzer) if explain else ()
-        )
-        return Hit(
-            name=document["name"],
-            title=document["title"],
-            description=document["description"],
-            category=document["category"],
-            tags=tuple(document["tags"]),
-            version=document["version"],
-            input_schema=document["input_schema"],
-            relevance_score=match.relevance,
-            layer=document["layer"],
-            path=document["path"],
-            line=document["line"],
-            contributions=contributions,
-        )
+        if not explain:
+            return _hit(document, match.relevance)
+        why = explained(self._searcher, match.address, document, asked.concepts, asked.analyzer)
+        return _hit(document, match.relevance, why)
 
     def _absence(self, name: str, asked: Asked, conditions: Sequence[Query], limit: int) -> Absence | None:
         """Say why a tool is not among the hits; None when it is."""
@@ -112,19 +144,42 @@ class SearchIndex:
         document = self._document(address)
         name = document["name"]
         place = engine.places(self._searcher, [address])[0]
-        everything = self._searcher.num_docs
-        rank = _rank(asked.matches((), everything), place)
+        every_tool = self._searcher.num_docs
+        matches = asked.matches((), every_tool)
+        rank = _rank(matches, place)
         if rank is None:
             return Absence(name, "it shares no word with the query, nor a translation of one")
-        contributions = explained(self._searcher, address, document, asked.concepts, asked.analyzer)
+        why = explained(self._searcher, address, document, asked.concepts, asked.analyzer)
         if conditions:
-            rank = _rank(asked.matches(conditions, everything), place)
+            matches = asked.matches(conditions, every_tool)
+            rank = _rank(matches, place)
             if rank is None:
                 where = f"category {document['category']!r}, tags {', '.join(document['tags']) or 'none'}"
-                return Absence(name, f"a filter hides it: {where}", None, contributions)
+                return Absence(name, f"a filter hides it: {where}", None, why)
+        if not matches.fits:
+            best = matches.best[0].relevance
+            reason = f"nothing fits: the best match has a relevance of {best:.2f}, below the floor of {FLOOR}"
+            return Absence(name, reason, rank, why)
         if rank <= limit:
             return None
-        return Absence(name, f"it matched, at place {rank}, after the limit of {limit}", rank, contributions)
+        return Absence(name, f"it matched, at place {rank}, after the limit of {limit}", rank, why)
+
+
+def _hit(document: Mapping[str, Any], relevance: float, contributions: tuple[Contribution, ...] = ()) -> Hit:
+    return Hit(
+        name=document["name"],
+        title=document["title"],
+        description=document["description"],
+        category=document["category"],
+        tags=tuple(document["tags"]),
+        version=document["version"],
+        input_schema=document["input_schema"],
+        relevance_score=relevance,
+        layer=document["layer"],
+        path=document["path"],
+        line=document["line"],
+        contributions=contributions,
+    )
 
 
 def _rank(matches: Matches, place: int) -> int | None:
