@@ -148,6 +148,9 @@ class HttpExecutor:
     """Body sent as text, a template."""
     result: str | dict[str, str] | None = None
     """A JSON pointer into the answer, or names with one pointer each; left out, the whole answer."""
+    expect: dict[str, Any] = field(default_factory=dict)
+    """JSON pointers with the value that each must have, for services that say 200 and fail in the body, such as
+    `{"/errcode" = 0}`; any other answer is a failure of the tool."""
     allow_private: bool = False
     """Whether the request may go to private, loopback and link-local addresses."""
 
