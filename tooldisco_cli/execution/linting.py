@@ -9,6 +9,7 @@ from typing import Any
 
 from tooldisco_cli.catalog.tool import JsonObject, McpServer, Tool
 from tooldisco_cli.errors import CatalogInvalid
+from tooldisco_cli.execution.schemas import pointed
 from tooldisco_cli.execution.templates import Placeholder, parse, placeholders
 from tooldisco_cli.tomlfile import near_word
 
@@ -124,7 +125,7 @@ def _known_arguments(schema: JsonObject) -> set[str] | None:
             names |= set(properties)
         reference = part.get("$ref")
         if isinstance(reference, str):
-            target = _local(schema, reference)
+            target = pointed(schema, reference)
             if target is None:
                 return None
             pending.append(target)
@@ -135,19 +136,6 @@ def _known_arguments(schema: JsonObject) -> set[str] | None:
         dependent = part.get("dependentSchemas")
         pending += list(dependent.values()) if isinstance(dependent, Mapping) else []
     return names
-
-
-def _local(schema: JsonObject, reference: str) -> Any:
-    """Return what a reference within the schema, such as ``#/$defs/name``, points to; None when it is not plain."""
-    if reference != "#" and not reference.startswith("#/"):
-        return None
-    target: Any = schema
-    for step in reference[2:].split("/") if len(reference) > 1 else ():
-        name = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(target, Mapping) or name not in target:
-            return None
-        target = target[name]
-    return target
 
 
 def code_problems(tool: Tool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The ways a tool can run; each module has the two functions of :class:`ExecutorModule`, and is loaded when needed."""
+"""The ways a tool can run; each module has the functions of :class:`ExecutorModule` and is loaded when needed."""
 
 from __future__ import annotations
 
