@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,12 +60,18 @@ class Common:
     def load(self) -> Catalog:
         """Load the catalog and say on stderr what is wrong with it, unless told to be quiet."""
         from tooldisco_cli.catalog import load_catalog
-        from tooldisco_cli.render.problems import warn_of_problems
 
         catalog = load_catalog(self.tools_dirs)
-        if not self.quiet:
-            warn_of_problems(catalog, no_color=self.no_color)
+        problems = [(problem.severity, str(problem)) for problem in catalog.problems]
+        self.warn([*problems, *(("note", note) for note in catalog.notes)])
         return catalog
+
+    def warn(self, messages: Sequence[tuple[str, str]]) -> None:
+        """Say on stderr what is wrong with manifests, unless told to be quiet; pairs of severity and text."""
+        if messages and not self.quiet:
+            from tooldisco_cli.render.problems import warn_of
+
+            warn_of(messages, no_color=self.no_color)
 
 
 def common(

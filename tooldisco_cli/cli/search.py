@@ -26,6 +26,7 @@ def search(
             "--explain-tool", metavar="NAME", help="Say why this tool did not come up.", autocompletion=complete_tool
         ),
     ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Build the index in memory; keep nothing.")] = False,
     as_json: AsJson = False,
     tools_dir: ToolsDirs = None,
     no_color: NoColor = False,
@@ -34,16 +35,21 @@ def search(
     """Find tools by what they do, in Chinese or English. Exits 1 when nothing fits, like grep."""
     given = common(ctx, tools_dir, no_color=no_color, quiet=quiet, as_json=as_json)
     from tooldisco_cli.render.search import show_answer
-    from tooldisco_cli.search.index import SearchIndex
+    from tooldisco_cli.search.store import ask
 
-    answer = SearchIndex.build(given.load()).search(
-        " ".join(query),
-        categories=category or (),
-        tags=tag or (),
-        limit=limit,
-        explain=explain,
-        explain_tool=explain_tool,
+    answer, messages = ask(
+        lambda index: index.search(
+            " ".join(query),
+            categories=category or (),
+            tags=tag or (),
+            limit=limit,
+            explain=explain,
+            explain_tool=explain_tool,
+        ),
+        given.tools_dirs,
+        use_cache=not no_cache,
     )
+    given.warn(messages)
     show_answer(answer, as_json=as_json, explain=explain, no_color=given.no_color)
     if not answer.hits:
         raise typer.Exit(1)

@@ -11,26 +11,23 @@ from tooldisco_cli.render.terminal import styled, terminal
 from tooldisco_cli.render.untrusted import visible
 
 if TYPE_CHECKING:
-    from tooldisco_cli.catalog.snapshot import Catalog, Problem
+    from tooldisco_cli.tomlfile import Problem
 
-_MOST = 5
+_MOST = 8
 
 
-def warn_of_problems(catalog: Catalog, *, no_color: bool) -> None:
+def warn_of(messages: Sequence[tuple[str, str]], *, no_color: bool) -> None:
     """Say on stderr which manifests have errors and what waits for trust: a few lines, and how to see the rest."""
-    errors = [problem for problem in catalog.problems if problem.severity == "error"]
-    lines = [("error", str(problem)) for problem in errors[:_MOST]]
-    lines += [("note", note) for note in catalog.notes[:_MOST]]
+    wanted = [message for message in messages if message[0] != "warning"]
     console = terminal(no_color=no_color, stderr=True)
-    for kind, text in lines:
+    for kind, text in wanted[:_MOST]:
         if console:
             style = "bold red" if kind == "error" else "yellow"
             console.print(styled((f"{kind}: ", style), (visible(text), "")), soft_wrap=True)
         else:
             print_note(f"{kind}: {visible(text)}")
-    left = max(0, len(errors) - _MOST) + max(0, len(catalog.notes) - _MOST)
-    if left:
-        print_note(f"and {left} more; `tooldisco tools check` shows all")
+    if len(wanted) > _MOST:
+        print_note(f"and {len(wanted) - _MOST} more; `tooldisco tools check` shows all")
 
 
 def show_problems(

@@ -1,0 +1,390 @@
+"""The search index on disk: valid while its manifests are unchanged, built aside, and swapped in whole.
+
+Below the cache folder each set of layers has a folder of its own:
+
+    index/<key>/meta.json     what the index was built from, and which generation is current; replaced atomically
+    index/<key>/gen-…/        one generation: the engine's files, never written again
+    index/<key>/new-…/        a generation that some process is building
+
+Nobody waits for anybody: processes that find no valid index each build their own, and the last to finish is the one
+that stays. A reader that has opened a generation keeps it although its folder is removed. Nothing that goes wrong
+with the cache is a failure of a search: the index is then built in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from tooldisco_cli import __version__, paths
+from tooldisco_cli.catalog.footprint import footprint
+from tooldisco_cli.errors import IndexBroken
+from tooldisco_cli.search.index import SearchIndex
+
+if TYPE_CHECKING:
+    from tooldisco_cli.catalog.snapshot import Catalog
+
+T = TypeVar("T")
+
+FORMAT = 1
+"""Grows whenever what is written into an index changes; the version of the program counts too."""
+
+_GRAIN_NS = 2_000_000_000
+"""Two changes of a file within this time could leave it with the same time stamp (FAT and some network disks)."""
+
+_ABANDONED_SECONDS = 3600.0
+_UNUSED_SECONDS = 60 * 86400.0
+
+
+class Message(NamedTuple):
+    """What a search should tell beside its answer: ``severity`` is ``error``, ``warning`` or ``note``."""
+
+    severity: str
+    text: str
+
+
+class Opened(NamedTuple):
+    """An index that is up to date, and what there is to say about its manifests."""
+
+    tools: SearchIndex
+    messages: tuple[Message, ...]
+
+
+class _Place(NamedTuple):
+    """Which layers, and where their index is kept."""
+
+    folder: Path
+    folders: tuple[str, ...]
+    """The layers' folders as far as they are known without reading settings."""
+    files: tuple[str, ...]
+    """Files beside the manifests that the catalog depends on."""
+
+
+def ask(
+    question: Callable[[SearchIndex], T],
+    tools_dirs: Sequence[str | Path] = (),
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    use_cache: bool = True,
+) -> tuple[T, tuple[Message, ...]]:
+    """Put a question to the index of all layers; build or mend the index first where that is needed.
+
+    An index that turns out damaged while it is read is rebuilt once. Raises what ``load_catalog`` raises.
+    """
+    environment = os.environ if environment is None else environment
+    opened = open_index(tools_dirs, cwd=cwd, environment=environment, use_cache=use_cache)
+    try:
+        return question(opened.tools), opened.messages
+    except IndexBroken:
+        place = _place(tools_dirs, cwd, environment)
+        _forget(place)
+        opened = _build(place, tools_dirs, cwd, environment, use_cache=use_cache)
+        return question(opened.tools), opened.messages
+
+
+def open_index(
+    tools_dirs: Sequence[str | Path] = (),
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    use_cache: bool = True,
+) -> Opened:
+    """Return the index of all layers: from disk while nothing changed, else built now and kept.
+
+    Without ``use_cache`` it is built in memory. Raises what ``load_catalog`` raises.
+    """
+    environment = os.environ if environment is None else environment
+    place = _place(tools_dirs, cwd, environment)
+    if use_cache:
+        for _ in range(2):  # a generation may be swapped out between reading its name and opening it
+            opened = _from_disk(place)
+            if opened is not None:
+                return opened
+            if not (place.folder / "meta.json").exists():
+                break
+    return _build(place, tools_dirs, cwd, environment, use_cache=use_cache)
+
+
+def verify(place: Path) -> list[str]:
+    """Return what is wrong with the kept index of one set of layers, by the hash of every file; for ``doctor``."""
+    from hashlib import sha256
+
+    meta = _read_meta(place)
+    if meta is None:
+        return ["has no readable meta.json"]
+    faults = []
+    for name, (size, digest) in meta["files"].items():
+        path = place / meta["generation"] / name
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            faults.append(f"{name}: {error.strerror}")
+            continue
+        if len(data) != size or sha256(data).hexdigest() != digest:
+            faults.append(f"{name}: differs from what was written")
+    return faults
+
+
+def kept_indexes(environment: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the folders of all kept indexes, each of one set of layers."""
+    root = paths.cache_folder(environment) / "index"
+    try:
+        return sorted(path for path in root.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+# --- reading
+
+
+def _place(tools_dirs: Sequence[str | Path], cwd: Path | None, environment: Mapping[str, str]) -> _Place:
+    from zlib import crc32
+
+    config = paths.config_folder(environment)
+    project = paths.project_tools(Path.cwd() if cwd is None else cwd)
+    folders = [paths.shipped_tools(), paths.system_tools(), config / "tools.d", *([project] if project else [])]
+    listed = environment.get("TOOLDISCO_TOOLS_DIR", "").split(os.pathsep)
+    given = [Path(text).expanduser().absolute() for text in (*filter(str.strip, listed), *tools_dirs)]
+    folders += given
+    files = (config / "config.toml", paths.state_folder(environment) / "trust.json")
+    words = [__version__, str(FORMAT), *map(str, folders), "", *map(str, tools_dirs), *map(str, files)]
+    text = "\0".join(words).encode("utf-8", "surrogateescape")
+    key = f"{crc32(text):08x}{crc32(text[::-1]):08x}"
+    return _Place(paths.cache_folder(environment) / "index" / key, tuple(map(str, folders)), tuple(map(str, files)))
+
+
+def _read_meta(folder: Path) -> dict[str, Any] | None:
+    try:
+        meta = json.loads((folder / "meta.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    needed = {"format", "digest", "folders", "recent", "generation", "files", "messages"}
+    good = isinstance(meta, dict) and needed <= meta.keys() and meta["format"] == FORMAT
+    return meta if good else None
+
+
+def _from_disk(place: _Place) -> Opened | None:
+    meta = _read_meta(place.folder)
+    if meta is None or not _unchanged(place, meta):
+        return None
+    generation = place.folder / meta["generation"]
+    if not _sizes_hold(generation, meta["files"]):
+        return None
+    try:
+        index = _open(generation)
+    except IndexBroken:
+        return None
+    return Opened(index, tuple(Message(*message) for message in meta["messages"]))
+
+
+def _unchanged(place: _Place, meta: dict[str, Any]) -> bool:
+    now = time.time_ns()
+    if footprint(meta["folders"], now).digest + _stats(place.files) != meta["digest"]:
+        return False
+    recent: dict[str, str] = meta["recent"]
+    if not recent:
+        return True
+    if any(_content(path) != digest for path, digest in recent.items()):
+        return False
+    if now - meta["built_ns"] > _GRAIN_NS:
+        # The files are older than the grain by now, and what they hold is what was indexed: no need to ask again.
+        _write_meta(place.folder, meta | {"recent": {}})
+    return True
+
+
+def _stats(files: Sequence[str]) -> str:
+    text = ""
+    for file in files:
+        try:
+            status = os.stat(file)  # noqa: PTH116 - every search pays for this
+            text += f":{status.st_size},{status.st_mtime_ns},{status.st_ino}"
+        except OSError:
+            text += ":-"
+    return text
+
+
+def _content(path: str) -> str:
+    from hashlib import sha256
+
+    from tooldisco_cli.tomlfile import read_bytes
+
+    data = read_bytes(path)
+    return sha256(data).hexdigest() if isinstance(data, bytes) else "unreadable"
+
+
+def _sizes_hold(generation: Path, files: Mapping[str, Sequence[Any]]) -> bool:
+    try:
+        with os.scandir(generation) as entries:
+            found = {entry.name: entry.stat().st_size for entry in entries}
+    except OSError:
+        return False
+    return all(found.get(name) == size for name, (size, _) in files.items())
+
+
+def _open(generation: Path) -> SearchIndex:
+    try:
+        return SearchIndex.open(generation)
+    except IndexBroken:
+        if os.access(generation, os.W_OK):
+            raise
+    # Opening makes a lock file beside the index. Where that cannot be, links to the files do as well; the opened
+    # index outlives them.
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="tooldisco-index-") as links:
+        for path in generation.iterdir():
+            (Path(links) / path.name).symlink_to(path)
+        return SearchIndex.open(Path(links))
+
+
+# --- building
+
+
+def _build(
+    place: _Place,
+    tools_dirs: Sequence[str | Path],
+    cwd: Path | None,
+    environment: Mapping[str, str],
+    *,
+    use_cache: bool,
+) -> Opened:
+    from tooldisco_cli.catalog.loading import find_layers, load_catalog
+    from tooldisco_cli.settings import load_settings
+
+    started = time.time_ns()
+    settings = load_settings(environment)
+    layers, _ = find_layers(tools_dirs, cwd=cwd, settings=settings, environment=environment)
+    folders = tuple(dict.fromkeys((*place.folders, *(layer.path for layer in layers))))
+    seen = footprint(folders, started - _GRAIN_NS)
+    digest = seen.digest + _stats(place.files)
+    recent = {path: _content(path) for path in seen.recent}
+    catalog = load_catalog(tools_dirs, cwd=cwd, settings=settings, environment=environment)
+    messages = tuple(_messages(catalog))
+    if use_cache:
+        with _new_generation(place) as folder:
+            if folder is not None:
+                index = SearchIndex.build(catalog, folder)
+                meta = {
+                    "format": FORMAT,
+                    "digest": digest,
+                    "folders": folders,
+                    "recent": recent,
+                    "built_ns": started,
+                    "messages": messages,
+                }
+                if _swap_in(place, folder, meta):
+                    return Opened(index, messages)
+    return Opened(SearchIndex.build(catalog), messages)
+
+
+def _messages(catalog: Catalog) -> Iterator[Message]:
+    for problem in catalog.problems:
+        yield Message(problem.severity, str(problem))
+    for note in catalog.notes:
+        yield Message("note", note)
+
+
+@contextmanager
+def _new_generation(place: _Place) -> Iterator[Path | None]:
+    """Give a new empty folder, removed afterwards unless it was swapped in; None where there cannot be one."""
+    import tempfile
+
+    folder: Path | None = None
+    try:
+        place.folder.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="new-", dir=place.folder))
+    except OSError:
+        yield None
+        return
+    try:
+        yield folder
+    except IndexBroken:
+        # The engine could not write: a full disk, most likely. The caller builds in memory.
+        pass
+    finally:
+        _remove(folder)
+
+
+def _swap_in(place: _Place, folder: Path, meta: dict[str, Any]) -> bool:
+    from hashlib import sha256
+
+    try:
+        files = {}
+        for path in sorted(folder.iterdir()):
+            if not path.name.endswith(".lock"):
+                data = path.read_bytes()
+                files[path.name] = (len(data), sha256(data).hexdigest())
+        generation = folder.with_name("gen-" + folder.name.removeprefix("new-"))
+        folder.rename(generation)
+    except OSError:
+        return False
+    if not _write_meta(place.folder, meta | {"generation": generation.name, "files": files}):
+        _remove(generation)
+        return False
+    _clean(place.folder, generation.name)
+    return True
+
+
+def _write_meta(folder: Path, meta: dict[str, Any]) -> bool:
+    import tempfile
+
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="new-meta-", dir=folder)
+    except OSError:
+        return False
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(meta, file)
+        Path(name).replace(folder / "meta.json")
+    except OSError:
+        _remove(Path(name))
+        return False
+    return True
+
+
+def _forget(place: _Place) -> None:
+    _remove(place.folder / "meta.json")
+
+
+def _clean(folder: Path, current: str) -> None:
+    """Remove older generations, what crashed builds left, and the indexes of layers that nobody asks for any more."""
+    now = time.time()
+    for path in _children(folder):
+        left = path.name.startswith("new-") and now - _modified(path) > _ABANDONED_SECONDS
+        if left or (path.name.startswith("gen-") and path.name != current):
+            _remove(path)
+    for other in _children(folder.parent):
+        if other != folder and now - _modified(other / "meta.json") > _UNUSED_SECONDS:
+            _remove(other)
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return time.time()
+
+
+def _remove(path: Path) -> None:
+    import shutil
+
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            return
