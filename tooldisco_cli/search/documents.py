@@ -130,6 +130,7 @@ def name_keys(name: str) -> Iterator[str]:
 def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     """Yield the engine's document of each tool, by name, then the one that carries the term table."""
     from tooldisco_cli.search.bridge import bridge_terms
+    from tooldisco_cli.search.engine import utf8
     from tooldisco_cli.search.segmentation import index_terms
 
     vocabulary: set[str] = set()
@@ -150,8 +151,8 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
             "text": " ".join(words),
             "grams": " ".join(grams),
             "names": " ".join(keys),
-            "category": tool.category.encode("utf-8", "replace").decode(),
-            "tag": [tag.encode("utf-8", "replace").decode() for tag in tool.tags],
+            "category": utf8(tool.category),
+            "tag": [utf8(tag) for tag in tool.tags],
             "place": place,
             "document": dump(document),
         }

@@ -23,6 +23,11 @@ Scored = tuple[float, "DocAddress"]
 _HEAP = 64_000_000
 
 
+def utf8(text: str) -> str:
+    """Return a text that the engine can take: lone surrogates become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 @contextmanager
 def engine_errors() -> Iterator[None]:
     """Turn whatever the engine raises, panics included, into IndexBroken."""

@@ -104,14 +104,15 @@ def near_names(searcher: Searcher, query: str, limit: int = 3) -> list[DocAddres
 
 
 def near_categories(searcher: Searcher, query: str, limit: int = 5) -> list[str]:
-    """Return the categories most like a query that found nothing, then the largest ones."""
-    wanted = fold(query[:200]).lower()
+    """Return the categories nearest to a query that found nothing: a like name, a shared word, then the largest."""
+    wanted = fold(query[:60]).lower()
+    words = set(normalised_name(wanted).split("_"))
     sizes = searcher.terms_with_prefix("category", "", limit=1000)
-    matcher = difflib.SequenceMatcher(None, "", wanted)
+    alike = difflib.get_close_matches(wanted, [category.lower() for category, _ in sizes[:200]], limit, 0.6)
 
-    def distance(item: tuple[str, int]) -> tuple[float, int, str]:
-        matcher.set_seq1(item[0].lower())
-        ratio = matcher.ratio()
-        return (-ratio if ratio >= 0.5 else 0.0, -item[1], item[0])
+    def distance(item: tuple[str, int]) -> tuple[bool, bool, int, str]:
+        category, size = item
+        shares = not words.isdisjoint(normalised_name(category).split("_"))
+        return category.lower() not in alike, not shares, -size, category
 
     return [category for category, _ in sorted(sizes, key=distance)[:limit]]

@@ -12,6 +12,7 @@ from typing import Any
 
 from tooldisco_cli.errors import UsageError
 from tooldisco_cli.search.documents import schema_texts
+from tooldisco_cli.search.engine import utf8
 
 MAX_PATTERN = 200
 
@@ -30,13 +31,13 @@ def compiled(pattern: str) -> Callable[[str], bool]:
     if len(pattern) > MAX_PATTERN:
         raise UsageError(f"the pattern has {len(pattern)} characters; at most {MAX_PATTERN} are allowed")
     try:
-        analyzer = TextAnalyzerBuilder(Tokenizer.regex(pattern)).build()
+        analyzer = TextAnalyzerBuilder(Tokenizer.regex(utf8(pattern))).build()
     except ValueError as error:
         hint = "the syntax is that of Rust's regex crate: no look-around, no back-references"
         raise UsageError(f"wrong pattern {pattern!r}", hint=hint) from error
 
     def matches(text: str) -> bool:
-        return bool(analyzer.analyze(text.encode("utf-8", "replace").decode()))
+        return bool(analyzer.analyze(utf8(text)))
 
     return matches
 

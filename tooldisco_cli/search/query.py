@@ -183,7 +183,10 @@ class QueryAnalyzer:
 
     def _latin(self, words: list[_Word]) -> Iterator[_Found]:
         stemmed = stems([word.text for word in words])
-        yield from self._phrases(words, stemmed)
+        inner: set[int] = set()
+        for first, length, phrase in self._phrases(words, stemmed):
+            inner.update(range(first, first + length))
+            yield phrase
         guessed = 0
         for number, (word, stem) in enumerate(zip(words, stemmed, strict=True)):
             forms = self._forms_of_stem(stem)
@@ -192,7 +195,8 @@ class QueryAnalyzer:
                 forms = self._guesses(word.text, stem) if guessed <= MAX_GUESSED else []
             elif number == len(words) - 1 and len(words) <= 3 and len(stem) >= 3 and not word.text.isdecimal():
                 forms += self._prefixed(stem, known=True)
-            yield stem, forms, word.weight, word.start
+            share = self.weights.inner if number in inner else 1.0
+            yield stem, forms, word.weight * share, word.start
 
     def _forms_of_stem(self, stem: str) -> list[Form]:
         forms = []
@@ -201,19 +205,18 @@ class QueryAnalyzer:
         forms.extend(self._translations(self.vocabulary.bridged(stem)))
         return forms
 
-    def _phrases(self, words: list[_Word], stemmed: list[str]) -> Iterator[_Found]:
-        """Neighbouring words that the term table knows together, such as ``text message`` for 短信."""
+    def _phrases(self, words: list[_Word], stemmed: list[str]) -> Iterator[tuple[int, int, _Found]]:
+        """Neighbouring words that the term table knows together, such as ``text message`` for 短信, and where."""
         for length in (2, 3):
             for first in range(len(words) - length + 1):
-                group = stemmed[first : first + length]
+                group = tuple(stemmed[first : first + length])
                 forms = self._translations(self.vocabulary.bridged("_".join(group)))
-                if forms:
-                    yield (
-                        " ".join(group),
-                        forms,
-                        min(w.weight for w in words[first : first + length]),
-                        words[first].start,
-                    )
+                if not forms:
+                    continue
+                if freq := min(map(self.vocabulary.doc_freq, group)):
+                    forms.append(Form("text", group, 1.0, freq))
+                weight = min(word.weight for word in words[first : first + length])
+                yield first, length, (" ".join(group), forms, weight, words[first].start)
 
     def _guesses(self, word: str, stem: str) -> list[Form]:
         """What an unknown word may mean: pinyin, the start of a word, two words run together, or a typing error."""

@@ -62,8 +62,8 @@ def filters(categories: Sequence[str], tags: Sequence[str]) -> list[Query]:
     schema = engine.schema()
     found = []
     if categories:
-        found.append(Query.term_set_query(schema, "category", list(categories)))
-    found.extend(Query.term_query(schema, "tag", tag, "basic") for tag in tags)
+        found.append(Query.term_set_query(schema, "category", [engine.utf8(name) for name in categories]))
+    found.extend(Query.term_query(schema, "tag", engine.utf8(tag), "basic") for tag in tags)
     return [Query.const_score_query(condition, 0.0) for condition in found]
 
 

@@ -20,6 +20,8 @@ class Weights:
     """A word that is two known words written as one."""
     nested: float = 0.3
     """A Chinese word inside a longer one, such as 邮件 in 电子邮件."""
+    inner: float = 0.5
+    """An English word inside a phrase that the term table knows, such as text and message in ``text message``."""
     crossing: float = 0.0
     """A Chinese word of the index that crosses the border of two better ones."""
     single: float = 0.5
