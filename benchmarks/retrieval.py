@@ -268,29 +268,29 @@ def score(sets: list[DataSet], weights: Weights, built: dict[str, SearchIndex]) 
 
 
 QUERY_SIDE: dict[str, list[float]] = {
-    "translation": [0.0, 0.5, 0.85, 1.0],
+    "translation": [0.0, 0.5, 0.9],
     "rank_decay": [0.8, 1.0],
-    "shared_rarity": [0.0, 0.5],
+    "shared_rarity": [0.0],
     "tie": [0.1],
-    "prefix": [0.0, 0.5],
-    "typo": [0.0, 0.4],
-    "split": [0.0],
+    "prefix": [0.0],
+    "typo": [0.0],
     "nested": [0.0, 0.6],
+    "inner": [1.0],
     "crossing": [0.2],
     "single": [0.0, 0.25, 0.75],
     "grams": [0.0, 0.15, 0.5],
     "quoted": [0.0, 1.0],
-    "opaque": [0.3, 1.0],
-    "number": [0.0, 0.5, 1.0],
+    "opaque": [1.0],
+    "number": [0.0, 1.0],
     "covered": [0.0, 0.2, 0.6, 1.0],
 }
 INDEX_SIDE: dict[str, list[int]] = {
-    "name": [0, 1, 2, 4, 6],
-    "description": [0, 1, 3],
+    "name": [0, 1, 2, 5],
+    "description": [1, 3],
     "category": [0, 2],
     "parameters": [0, 2],
     "parameter_texts": [0, 2],
-    "enum": [0, 2],
+    "enum": [0],
 }
 
 

@@ -1,0 +1,59 @@
+"""The term table: what is shipped, and what of it goes into an index."""
+
+from __future__ import annotations
+
+from tooldisco_cli.search.bridge import MAX_TARGETS, PINYIN, SEPARATOR, bridge_terms, term_table
+from tooldisco_cli.search.folding import DATA, fold
+from tooldisco_cli.search.words import stems
+
+
+def row(word: str) -> tuple[str, ...]:
+    return next(row.translations for row in term_table() if row.word == word)
+
+
+def test_the_table_is_small_enough_to_ship_and_says_whose_it_is() -> None:
+    assert (DATA / "terms.tsv.xz").stat().st_size <= 2_000_000
+    notice = (DATA / "LICENSES.md").read_text("utf-8")
+    assert "CC BY-SA 4.0" in notice
+    assert "Apache-2.0" in notice
+
+
+def test_words_are_sorted_and_folded_so_that_a_folded_query_meets_them() -> None:
+    words = [row.word for row in term_table()]
+    assert words == sorted(set(words))
+    assert [word for word in words if fold(word) != word] == []
+
+
+def test_translations_are_stems_as_the_engine_makes_them() -> None:
+    """Checked on words that a stemmer changes: the table must have been built with the same one."""
+    assert stems(["message", "database", "query"]) == ["messag", "databas", "queri"]
+    assert "text_messag" in row("短信")
+    assert "databas" in row("数据库")
+    assert "queri" in row("查询")
+
+
+def test_words_of_taiwan_lead_to_those_of_the_mainland() -> None:
+    assert "资料库\x1f0数据库" in set(bridge_terms({"数据库"}))
+
+
+def test_only_what_the_index_can_use_is_written() -> None:
+    terms = set(bridge_terms({"email", "短信"}))
+    keys = {term.split(SEPARATOR)[0] for term in terms}
+    targets = {term.split(SEPARATOR)[1][1:] for term in terms}
+    assert targets == {"email", "短信"}
+    assert {"邮件", "text_messag", "sms", PINYIN + "duanxin"} <= keys
+    assert set(bridge_terms(set())) == set()
+
+
+def test_a_translation_of_several_words_needs_all_of_them() -> None:
+    assert not any("exchang_rate" in term for term in bridge_terms({"rate"}))
+    assert any(term.startswith("汇率\x1f") for term in bridge_terms({"rate", "exchang"}))
+
+
+def test_no_key_has_more_targets_than_a_query_can_use() -> None:
+    everything = {row.word for row in term_table()} | {"send"}
+    counts: dict[str, int] = {}
+    for term in bridge_terms(everything):
+        key = term.split(SEPARATOR)[0]
+        counts[key] = counts.get(key, 0) + 1
+    assert max(counts.values()) == MAX_TARGETS
