@@ -43,6 +43,8 @@ class FileBlock:
     path: str
     media_type: str
     size: int
+    temporary: bool = False
+    """Made by an executor for content too large for memory: whoever shapes the result takes the file over."""
 
 
 Block = TextBlock | JsonBlock | ImageBlock | FileBlock
