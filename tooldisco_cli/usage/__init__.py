@@ -1,0 +1,1 @@
+"""How often each tool was run, when last, and how it went."""
