@@ -163,11 +163,13 @@ def schema_faults(tool: Tool) -> Iterator[Fault]:
 
 def _example_faults(tool: Tool) -> Iterator[Fault]:
     import jsonschema
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it ships no types
 
     validator = jsonschema.validators.validator_for(tool.input_schema, jsonschema.Draft202012Validator)
     for index, example in enumerate(tool.examples):
         try:
-            errors = list(validator(tool.input_schema).iter_errors(example.input))
+            # With a registry of its own the validator never fetches a $ref: checking a stranger's manifest is offline.
+            errors = list(validator(tool.input_schema, registry=REGISTRY).iter_errors(example.input))
         except Exception as trouble:  # an unresolvable $ref arrives as one of many types
             yield Fault(("input_schema",), f"cannot be used: {_first_line(str(trouble))}")
             return

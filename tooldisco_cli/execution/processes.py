@@ -43,7 +43,7 @@ class Child:
         Cancelled while waiting, it kills at once and still waits for the child itself.
         """
         try:
-            if self.process.returncode is None and grace_seconds > 0:
+            if grace_seconds > 0 and self.process.returncode is None:
                 self._signal(terminate=True)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(grace_seconds):
@@ -51,7 +51,7 @@ class Child:
         finally:
             self._signal(terminate=False)
             await asyncio.shield(self.process.wait())
-            watchdog.forget(self.process.pid, self.mark)
+            watchdog.forget(self.mark)
 
     def sweep(self, *, beyond_group: bool = False) -> None:
         """Kill what a child that ended by itself has left running in its group, or anywhere when ``beyond_group``."""
@@ -59,7 +59,7 @@ class Child:
             watchdog.signal_all(self.process.pid, self.mark, signal.SIGKILL)
         elif _POSIX:
             watchdog.signal_group(self.process.pid, signal.SIGKILL)
-        watchdog.forget(self.process.pid, self.mark)
+        watchdog.forget(self.mark)
 
     def _signal(self, *, terminate: bool) -> None:
         if _POSIX:
@@ -90,16 +90,21 @@ async def start(
 ) -> Child:
     """Start a program on given files. Raises OSError, and ValueError for a NUL or an odd variable name."""
     mark = secrets.token_hex(8)
-    process = await asyncio.create_subprocess_exec(
-        program,
-        *arguments,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        cwd=folder,
-        env={**environment, watchdog.MARK: mark},
-        start_new_session=_POSIX,
-        creationflags=_NEW_GROUP,
-    )
-    watchdog.remember(process.pid, mark)
+    watchdog.remember(mark)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            *arguments,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=folder,
+            env={**environment, watchdog.MARK: mark},
+            start_new_session=_POSIX,
+            creationflags=_NEW_GROUP,
+        )
+    except BaseException:
+        watchdog.forget(mark)
+        raise
+    watchdog.remember(mark, process.pid)
     return Child(process, mark)

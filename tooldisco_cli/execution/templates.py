@@ -27,7 +27,7 @@ from tooldisco_cli.execution.protocol import Call
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]+)\}|[{}]")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OPEN_NAME = re.compile(
-    r"(?:^|_)(?:BASE_URL|INSTANCE_URL|SITE_URL|SERVER_URL|API_URL|ENDPOINT|HOST|HOSTNAME|PORT|USER|USERNAME|EMAIL|FROM"
+    r"(?:^|_)(?:BASE_URL|INSTANCE_URL|SITE_URL|SERVER_URL|API_URL|ENDPOINT|HOST|HOSTNAME|PORT|USER|USERNAME|NAME|EMAIL|FROM"
     r"|SENDER|DATABASE|DB|SCHEMA|REGION|ZONE|TIMEZONE|SITE|DOMAIN|PROJECT|LANG|PATH|HOME|STARTTLS|TLS|SSL|VERSION)$"
 )
 _CLOSED_NAME = re.compile(r"TOKEN|SECRET|KEY|PASS|PWD|WEBHOOK|CREDENTIAL|COOKIE|PRIVATE")
@@ -92,7 +92,12 @@ def is_secret_name(name: str) -> bool:
     The exceptions are addresses, users and the like: an approval must show where a request goes, and a result may
     hold links.
     """
-    return not _OPEN_NAME.search(name.upper()) or bool(_CLOSED_NAME.search(name.upper()))
+    return not _OPEN_NAME.search(name.upper()) or says_secret(name)
+
+
+def says_secret(name: str) -> bool:
+    """Whether the name of a variable itself says that it holds a secret, such as ``SMTP_PASSWORD``."""
+    return bool(_CLOSED_NAME.search(name.upper()))
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,8 @@
 
 The same file is the library side, which tells the watchdog about children, and the watchdog's own program, which is
 run as a plain script with nothing but the standard library, so that it starts in a few milliseconds. A line on its
-standard input is ``+PID MARK`` or ``-PID MARK``; the end of the input means that tooldisco is gone.
+standard input is ``+ MARK PID`` (PID 0 just before the child is started) or ``- MARK 0``; the end of the input means
+that tooldisco is gone.
 """
 
 from __future__ import annotations
@@ -25,20 +26,23 @@ _lock = threading.Lock()
 _running: subprocess.Popen[bytes] | None = None
 
 
-def remember(pid: int, mark: str) -> None:
-    """Have the watchdog end this child's session when the present process dies; starts it when needed."""
-    _tell(f"+{pid} {mark}\n", start=True)
+def remember(mark: str, pid: int = 0) -> None:
+    """Have the watchdog end a child when the present process dies; starts the watchdog when needed.
+
+    Called before the child is started, when it has only a mark, and again with its process id.
+    """
+    _tell(f"+ {mark} {pid}\n", start=True)
 
 
-def forget(pid: int, mark: str) -> None:
+def forget(mark: str) -> None:
     """Tell the watchdog that a child has ended."""
-    _tell(f"-{pid} {mark}\n", start=False)
+    _tell(f"- {mark} 0\n", start=False)
 
 
 def _tell(line: str, *, start: bool) -> None:
     """Send a line. A watchdog that cannot be had is no reason not to run a tool."""
     global _running  # noqa: PLW0603  # one watchdog per process is the point
-    if os.name != "posix" or not sys.executable:
+    if os.name != "posix" or not sys.executable or getattr(sys, "frozen", False):
         return
     with _lock:
         if _running is not None and _running.poll() is not None:
@@ -84,6 +88,8 @@ def _in_fork() -> None:
 
 def signal_group(pid: int, number: int) -> None:
     """Send a signal to the process group that ``pid`` leads; silent when there is none."""
+    if pid <= 1:
+        return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
 
@@ -114,31 +120,33 @@ def marked(mark: str) -> list[int]:
 
 
 def _alive(pid: int, mark: str) -> bool:
-    try:
-        os.killpg(pid, 0)
-    except ProcessLookupError:
-        return bool(marked(mark))
-    except PermissionError:
-        pass
-    return True
+    if pid > 1:
+        try:
+            os.killpg(pid, 0)
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            return True
+        else:
+            return True
+    return bool(marked(mark))
 
 
 def _watch() -> None:
-    children: dict[int, str] = {}
+    children: dict[str, int] = {}
     for line in sys.stdin:
-        number, _, mark = line[1:].partition(" ")
-        if not mark.endswith("\n"):
+        if not line.endswith("\n"):
             break  # half a line: tooldisco died while it wrote
-        mark = mark.strip()
-        if line[0] == "+":
-            children[int(number)] = mark
+        sign, mark, pid = line.split()
+        if sign == "+":
+            children[mark] = int(pid)
         else:
-            children.pop(int(number), None)
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        for pid, mark in children.items():
-            signal_all(pid, mark, sign)
+            children.pop(mark, None)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for mark, pid in children.items():
+            signal_all(pid, mark, number)
         patience = time.monotonic() + _GRACE_SECONDS
-        while time.monotonic() < patience and any(_alive(pid, mark) for pid, mark in children.items()):
+        while time.monotonic() < patience and any(_alive(pid, mark) for mark, pid in children.items()):
             time.sleep(0.02)
 
 

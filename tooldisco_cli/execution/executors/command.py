@@ -77,6 +77,7 @@ async def run(call: Call) -> Output:
         with _input(plan.stdin) as stdin:
             child = await _started(plan, program, stdin, stdout, stderr)
         code = await _finished(child, stdout, stderr)
+        child = None
         facts: JsonObject = {"exit_code": code}
         if stderr.size:
             facts["stderr"] = _text(stderr.tail(_SHOWN_BYTES))
@@ -85,7 +86,7 @@ async def run(call: Call) -> Output:
         blocks = await asyncio.to_thread(_blocks, executor, stdout)
         return Output(blocks=blocks, facts=facts)
     finally:
-        if child is not None and child.process.returncode is None:
+        if child is not None:
             await child.end()
         await stdout.close()
         await stderr.close()
@@ -177,8 +178,8 @@ def _input(text: str | None) -> Iterator[IO[bytes] | int]:
 
 
 async def _started(plan: _Plan, program: str, stdin: IO[bytes] | int, stdout: Capture, stderr: Capture) -> Child:
-    try:
-        child = await start(
+    starting = asyncio.ensure_future(
+        start(
             program,
             plan.argv[1:],
             environment=plan.environment,
@@ -187,6 +188,12 @@ async def _started(plan: _Plan, program: str, stdin: IO[bytes] | int, stdout: Ca
             stdout=stdout.writer,
             stderr=stderr.writer,
         )
+    )
+    try:
+        child = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await (await starting).end()
+        raise
     except OSError as trouble:
         if trouble.errno == errno.E2BIG:
             raise InvalidArguments(
