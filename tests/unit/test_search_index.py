@@ -236,6 +236,25 @@ def test_parameter_names_texts_and_enum_values_are_searched() -> None:
         assert names(index, query)[0] == "x"
 
 
+def test_a_sentence_that_sends_the_reader_to_a_sibling_does_not_find_the_tool() -> None:
+    postgres = entry("query_pg", "Run a query on PostgreSQL. For MySQL and MariaDB use query_my.")
+    mysql = entry("query_my", "Run a query on a MySQL server, with a long explanation of what it does and how.")
+    index = SearchIndex.build([postgres, mysql])
+    assert names(index, "MariaDB") == []
+    assert names(index, "run a query on mysql")[0] == "query_my"
+
+
+@pytest.mark.parametrize(("written", "asked"), [("GitHub", "github"), ("MySQL", "mysql"), ("github", "GitHub")])
+def test_a_product_is_found_in_small_letters(written: str, asked: str) -> None:
+    index = SearchIndex.build([*ENTERPRISE, entry("x", f"Open pages of {written}")])
+    assert "x" in names(index, asked)
+
+
+def test_the_object_of_a_sentence_counts_also_when_the_dictionary_has_it_with_its_verb() -> None:
+    crm = [entry(f"crm_{n}", "查询客户资料", tags=("客户",)) for n in range(3)]
+    assert names(SearchIndex.build([*ENTERPRISE, *crm]), "给客户发短信")[0] == "send_sms"
+
+
 def test_expected_queries_are_never_searched() -> None:
     index = SearchIndex.build([entry("x", "plain", expected_queries=("xylophone",)), entry("y", keywords=("oboe",))])
     assert names(index, "xylophone") == []

@@ -49,6 +49,7 @@ def test_folded_text_can_be_given_to_the_engine(text: str) -> None:
         ("SendEmail", ["send", "email"]),
         ("HTTPServer", ["http", "server"]),
         ("parseXMLFile", ["parse", "xml", "file"]),
+        ("MySQL", ["my", "sql"]),
         ("sha256", ["sha256"]),
         ("SENDEMAIL", ["sendemail"]),
         ("Résumé", ["resume"]),
@@ -56,6 +57,12 @@ def test_folded_text_can_be_given_to_the_engine(text: str) -> None:
 )
 def test_identifiers_are_cut_where_their_case_changes(identifier: str, words: list[str]) -> None:
     assert identifier_words(identifier) == words
+
+
+def test_a_product_name_is_one_word_as_well() -> None:
+    assert {"mysql", "sql"} <= set(latin_terms("MySQL"))
+    assert "github" in latin_terms("GitHub")
+    assert "sendemail" not in latin_terms("sendEmail")
 
 
 def test_a_key_or_hash_is_no_word() -> None:
@@ -148,9 +155,7 @@ def test_one_typing_error_is_one_edit(one: str, other: str) -> None:
     assert one_edit_apart(other, one)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("email", "email"), ("emial", "emails"), ("cat", "dog")]
-)
+@pytest.mark.parametrize(("one", "other"), [("email", "email"), ("emial", "emails"), ("cat", "dog")])
 def test_no_edit_or_more_than_one_is_not_one(one: str, other: str) -> None:
     assert not one_edit_apart(one, other)
 
@@ -172,6 +177,15 @@ def test_values_inside_a_query_are_seen_as_such(query: str, payload: str, opaque
     assert (start, start + len(payload), opaque) in payload_spans(query)
 
 
-@pytest.mark.parametrize("query", ["don't stop the server's job", "read/write files", "send_email and query_mysql"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"send an email to bob"',
+        "“发送邮件给客户”",
+        "don't stop the server's job",
+        "read/write files",
+        "send_email and query_mysql",
+    ],
+)
 def test_plain_words_are_no_payload(query: str) -> None:
     assert payload_spans(query) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +30,9 @@ UNKNOWN = 0.3
 """How much a word that the index does not know counts against every tool; names and values are often such words."""
 TRANSLATED = 0.75
 """How often a right tool uses one of the translations that the term table knows, beside a word as it was asked."""
-FLOOR = 0.26
+STEEPNESS = 1.5
+"""Turns a part of what is attainable into relevance: half of it is .53, all of it .78, and more comes nearer to 1."""
+FLOOR = 0.3
 """Below this relevance of the best match, nothing fits: see ``benchmarks/retrieval.py --floor``."""
 _HIDDEN_LOOKED_AT = 1_000
 
@@ -86,7 +89,7 @@ class Asked:
 
     def hidden(self, categories: Sequence[str], tags: Sequence[str], shown: Sequence[Match]) -> dict[str, int]:
         """Return how many matches, at least as good as the least of ``shown``, each kind of filter hid."""
-        lowest = min((match.score for match in shown), default=FLOOR * self._attainable)
+        lowest = min((match.score for match in shown), default=-math.log(1.0 - FLOOR) / STEEPNESS * self._attainable)
         everything = self._at_least(lowest, ())
         in_category = self._at_least(lowest, filters(categories, ()))
         passing = self._at_least(lowest, filters(categories, tags))
@@ -177,7 +180,7 @@ class Asked:
         return worth * SATURATION * TYPICAL_SATURATION
 
     def _relevance(self, score: float, attainable: float) -> float:
-        return round(min(BEST_UNNAMED, score / attainable), 4) if attainable else 0.0
+        return round(min(BEST_UNNAMED, 1.0 - math.exp(-STEEPNESS * score / attainable)), 4) if attainable else 0.0
 
 
 def _expected(concept: Concept) -> float:

@@ -7,7 +7,8 @@ document frequency and one length for each word, where separate fields, each wit
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tooldisco_cli.catalog.snapshot import Entry, normalised_name
@@ -32,6 +33,8 @@ COUNTED_ONCE = frozenset({"parameters", "parameter_texts", "enum"})
 MAX_CHARACTERS = 20_000
 """What is indexed of one field; the rest of a longer text is stored but not searched."""
 
+_SENTENCES = re.compile(r"(?<=[.;!?])\s+|(?<=[。；！？])|[\n()（）]+")
+_NAMES = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 _MAX_NODES = 2_000
 _MAX_ENUM_VALUES = 50
 
@@ -86,6 +89,21 @@ def field_texts(document: Mapping[str, Any]) -> dict[str, list[str]]:
     return {name: [fold(text[:MAX_CHARACTERS]) for text in texts if text] for name, texts in fields.items()}
 
 
+def without_siblings(description: str, others: Container[str], own: str) -> str:
+    """Return a folded description without the sentences that send a reader to another tool of the catalog.
+
+    "For MySQL use query_mysql." says what a tool is not for; its words must not find the tool. A description in
+    which every sentence names another tool is kept as it is.
+    """
+    kept = [
+        sentence
+        for sentence in _SENTENCES.split(description)
+        if not any(name != own and name in others for name in _NAMES.findall(sentence))
+    ]
+    text = " ".join(kept)
+    return text if text.strip() else description
+
+
 def stored_document(entry: Entry) -> dict[str, Any]:
     """Return the JSON that the engine keeps of a tool: all that a hit, an explanation or a regex search needs."""
     tool = entry.tool
@@ -134,12 +152,16 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     from tooldisco_cli.search.segmentation import index_terms
 
     vocabulary: set[str] = set()
-    for place, entry in enumerate(sorted(entries, key=lambda entry: entry.name)):
+    ordered = sorted(entries, key=lambda entry: entry.name)
+    all_names = {entry.name for entry in ordered}
+    for place, entry in enumerate(ordered):
         tool = entry.tool
         document = stored_document(entry)
         words: list[str] = []
         grams: list[str] = []
         for field, texts in field_texts(document).items():
+            if field == "description":
+                texts = [without_siblings(text, all_names, tool.name) for text in texts]  # noqa: PLW2901
             found, pairs = index_terms("\n".join(texts))
             if field in COUNTED_ONCE:
                 found, pairs = list(dict.fromkeys(found)), list(dict.fromkeys(pairs))

@@ -61,8 +61,9 @@ class SearchIndex:
         """Return the tools that fit a query best, at most ``limit``.
 
         Tools that the query calls by name come first, in its order, with a relevance of 1. The others follow by
-        score, ties by name; their relevance is the score's part of what a tool could reach that speaks of everything
-        the query asks for (below 1, comparable within an answer, roughly so between answers).
+        score, ties by name. Their relevance, below 1, is ``1 - exp(-1.5 s / a)`` of the score ``s`` and what a tool
+        could attain (``a``) that speaks of everything asked for, or of one of several sentences: comparable within
+        an answer, and roughly between answers of one index.
         With ``floor``, an answer whose best match is less relevant than ``asking.FLOOR`` is empty: nothing fits.
         Several ``categories`` mean any of them, several ``tags`` all of them. Raises IndexBroken.
         """

@@ -15,6 +15,7 @@ from tooldisco_cli.catalog.snapshot import normalised_name
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.documents import name_keys
 from tooldisco_cli.search.folding import fold
+from tooldisco_cli.search.stopwords import STOP_WORDS_EN
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Searcher
@@ -57,6 +58,9 @@ def _called(searcher: Searcher, folded: str) -> Iterator[list[str]]:
     whole = list(name_keys(folded))
     if not whole:
         return
+    bare = "_".join(word for word in whole[-1].split("_") if word not in STOP_WORDS_EN)
+    if bare and bare != whole[-1] and "_" in bare:
+        whole.append(bare)  # "send an email" calls send_email as well
     if any(searcher.doc_freq("names", key) for key in whole):
         yield whole
         return

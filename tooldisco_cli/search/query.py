@@ -18,7 +18,7 @@ from tooldisco_cli.search.folding import fold
 from tooldisco_cli.search.intents import clause_borders, clause_of
 from tooldisco_cli.search.stopwords import STOP_WORDS, STOP_WORDS_EN
 from tooldisco_cli.search.weights import DEFAULT, Weights
-from tooldisco_cli.search.words import bigrams, identifier_words, runs, stems
+from tooldisco_cli.search.words import Run, bigrams, identifier_words, joined, runs, stems
 
 if TYPE_CHECKING:
     from tantivy import Searcher
@@ -66,7 +66,8 @@ class Concept:
     clause: int
     """The number of the sentence that it stands in."""
     rarity: float
-    """The inverse document frequency that its forms share: that of the most frequent of them."""
+    """The inverse document frequency that its forms share: that of the word itself where the index has it, else of
+    its most frequent form."""
 
 
 class Vocabulary:
@@ -109,9 +110,11 @@ class _Word(NamedTuple):
 def payload_spans(folded: str) -> list[tuple[int, int, bool]]:
     """Return the stretches of a query that are values rather than wishes: (start, end, opaque).
 
-    Opaque are addresses, paths, ids and encoded data; the others are quoted texts.
+    Opaque are addresses, paths, ids and encoded data; the others are quoted texts. A query that is quoted as a whole
+    is a wish all the same.
     """
-    return [(m.start(), m.end(), m.lastgroup == "opaque") for m in _PAYLOAD.finditer(folded)]
+    spans = [(m.start(), m.end(), m.lastgroup == "opaque") for m in _PAYLOAD.finditer(folded)]
+    return [span for span in spans if span[2] or span[1] - span[0] < 0.8 * len(folded)]
 
 
 _Found = tuple[str, list[Form], float, int]
@@ -131,7 +134,6 @@ class QueryAnalyzer:
         """Return the concepts of a query in its order, each distinct word once; those without forms are unknown."""
         folded = fold(query[:MAX_QUERY])
         borders = clause_borders(folded)
-        idf = self.vocabulary.idf
         found: dict[str, tuple[list[Form], float, int]] = {}
         for word, forms, weight, start in self._words(folded):
             known = found.get(word)
@@ -143,7 +145,7 @@ class QueryAnalyzer:
                 tuple(forms),
                 weight,
                 clause_of(borders, start) if borders else 0,
-                idf(max([form.doc_freq for form in forms], default=0)),
+                self._rarity(forms),
             )
             for word, (forms, weight, start) in found.items()
         ]
@@ -151,6 +153,10 @@ class QueryAnalyzer:
             worth = sorted(range(len(concepts)), key=lambda i: -concepts[i].weight * concepts[i].rarity)
             concepts = [concepts[i] for i in sorted(worth[:MAX_CONCEPTS])]
         return concepts
+
+    def _rarity(self, forms: list[Form]) -> float:
+        own = [form.doc_freq for form in forms if form.kind != "translation"]
+        return self.vocabulary.idf(max(own or [form.doc_freq for form in forms], default=0))
 
     def _words(self, folded: str) -> Iterator[_Found]:
         weights = self.weights
@@ -165,11 +171,7 @@ class QueryAnalyzer:
             if weight == 0.0:
                 continue
             if run.script == "word":
-                latin.extend(
-                    _Word(word, run.start, weight * (weights.number if word.isdecimal() else 1.0))
-                    for word in identifier_words(run.text)
-                    if word not in STOP_WORDS_EN
-                )
+                latin.extend(self._cut(run, weight))
             elif run.script == "han":
                 yield from self._han(run.text, run.start, weight)
             else:
@@ -180,6 +182,17 @@ class QueryAnalyzer:
         yield from self._latin(latin)
 
     # --- letters and digits
+
+    def _cut(self, run: Run, weight: float) -> Iterator[_Word]:
+        """The words of a run; where the index knows ``MySQL`` as one, its parts count less."""
+        parts = identifier_words(run.text)
+        whole = joined(run.text, parts)
+        if whole and self.vocabulary.doc_freq(stems([whole])[0]):
+            yield _Word(whole, run.start, weight)
+            weight *= self.weights.inner
+        for part in parts:
+            if part not in STOP_WORDS_EN:
+                yield _Word(part, run.start, weight * (self.weights.number if part.isdecimal() else 1.0))
 
     def _latin(self, words: list[_Word]) -> Iterator[_Found]:
         stemmed = stems([word.text for word in words])
@@ -254,7 +267,7 @@ class QueryAnalyzer:
 
     def _typos(self, word: str, stem: str) -> list[Form]:
         """Words of the index one edit away from a word of five letters or more."""
-        if len(word) < 5 or len(word) > 24:
+        if not 5 <= len(stem) <= 24:
             return []
         forms = {}
         for start in _typo_prefixes(stem):
@@ -281,7 +294,7 @@ class QueryAnalyzer:
         weights = self.weights
         candidates = self._known_words(run)
         cover = _fewest_words(len(run), candidates)
-        inner = sorted(cover)
+        known = [place for place in cover if candidates[place][0]]
         for (first, last), (freq, targets) in candidates.items():
             word = run[first:last]
             if word in STOP_WORDS:
@@ -293,8 +306,10 @@ class QueryAnalyzer:
             elif len(word) == 1 or not forms:
                 continue
             else:
-                nested = any(a <= first and last <= b for a, b in inner)
-                share = weights.nested if nested else weights.crossing
+                inside = [(a, b) for a, b in cover if a <= first and last <= b]
+                share = weights.nested if inside else weights.crossing
+                if inside and inside[0] not in known:
+                    share = 1.0  # the longer word is only in the term table: here its parts are the words
             if forms and share:
                 yield word, forms, weight * share, start + first
         if weights.grams and len(run) > 1:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from tooldisco_cli.search.stopwords import STOP_WORDS
-from tooldisco_cli.search.words import bigrams, identifier_words, runs, stems
+from tooldisco_cli.search.words import bigrams, index_words, runs, stems
 
 
 @cache
@@ -43,10 +43,9 @@ def index_terms(folded: str) -> tuple[list[str], list[str]]:
     latin: list[tuple[int, str]] = []
     for run in runs(folded):
         if run.script == "word":
-            for word in identifier_words(run.text):
-                if word not in STOP_WORDS:
-                    latin.append((len(words), word))
-                    words.append(word)
+            for word in index_words(run.text):
+                latin.append((len(words), word))
+                words.append(word)
         elif run.script == "han":
             words.extend(word for word in _words_of(run.text) if word not in STOP_WORDS)
             grams.extend(bigrams(run.text))

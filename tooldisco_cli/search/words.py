@@ -54,6 +54,14 @@ def identifier_words(run: str) -> list[str]:
     return [without_accents(part.lower()) for part in parts if len(part) <= MAX_WORD]
 
 
+def joined(run: str, parts: Sequence[str]) -> str:
+    """Return a proper name that its case cut in two as one: ``mysql`` for ``MySQL``; nothing for ``sendEmail``.
+
+    Products are written so (GitHub, PostgreSQL, DingTalk), and asked for in small letters.
+    """
+    return "".join(parts) if len(parts) == 2 and run[0].isupper() else ""
+
+
 def bigrams(run: str) -> list[str]:
     """Return every pair of neighbouring characters, or the run itself when it is one character."""
     return [run[i : i + 2] for i in range(len(run) - 1)] if len(run) > 1 else [run]
@@ -76,11 +84,15 @@ def stems(words: Sequence[str]) -> list[str]:
 
 def latin_terms(folded: str) -> list[str]:
     """Return the stems of all words of letters and digits in folded text, in order, without stop words."""
-    words = [
-        word
-        for run in runs(folded)
-        if run.script == "word"
-        for word in identifier_words(run.text)
-        if word not in STOP_WORDS_EN
-    ]
+    words: list[str] = []
+    for run in runs(folded):
+        if run.script == "word":
+            words.extend(index_words(run.text))
     return stems(words)
+
+
+def index_words(run: str) -> list[str]:
+    """Return the words under which a run of letters and digits is indexed, without stop words."""
+    parts = identifier_words(run)
+    whole = joined(run, parts)
+    return [word for word in [*parts, *([whole] if whole else ())] if word not in STOP_WORDS_EN]
