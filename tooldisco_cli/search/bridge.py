@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from functools import cache
 
 from tooldisco_cli.search.folding import DATA
 
@@ -23,28 +21,14 @@ MAX_TARGETS = 24
 """How many targets one key keeps; the most usual translations come first."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """A Chinese word with its reading, its translations (stems joined by ``_``) and its synonyms."""
+def term_table() -> list[str]:
+    """Return the shipped table, by word: each line a word, its pinyin and its terms, with tabs between.
 
-    word: str
-    pinyin: str
-    translations: tuple[str, ...]
-    synonyms: tuple[str, ...]
-
-
-@cache
-def term_table() -> tuple[TableRow, ...]:
-    """Return the shipped table, by word."""
+    Terms are joined by ``|``, the most usual first: English stems, or a Chinese synonym after ``=``.
+    """
     import lzma
 
-    rows = []
-    for line in lzma.decompress((DATA / "terms.tsv.xz").read_bytes()).decode().splitlines():
-        word, pinyin, terms = line.split("\t")
-        found = terms.split("|") if terms else []
-        translations = tuple(term for term in found if term[0] != "=")
-        rows.append(TableRow(word, pinyin, translations, tuple(term[1:] for term in found if term[0] == "=")))
-    return tuple(rows)
+    return lzma.decompress((DATA / "terms.tsv.xz").read_bytes()).decode().splitlines()
 
 
 def bridge_terms(vocabulary: Collection[str]) -> Iterator[str]:
@@ -58,20 +42,26 @@ def bridge_terms(vocabulary: Collection[str]) -> Iterator[str]:
         known = ranked[key]
         known[target] = min(known.get(target, rank), rank)
 
-    for row in term_table():
-        present = row.word in vocabulary
-        if present and len(row.word) > 1:
-            add(PINYIN + row.pinyin, row.word, 0)
-        for rank, term in enumerate(row.translations):
-            if present and len(row.word) > 1:
-                add(term, row.word, rank)
-            if all(word in vocabulary for word in term.split("_")):
-                add(row.word, term, rank)
-        for synonym in row.synonyms:
-            if synonym in vocabulary:
-                add(row.word, synonym, 0)
+    for line in term_table():
+        word, pinyin, joined = line.split("\t")
+        present = len(word) > 1 and word in vocabulary
+        if present:
+            add(PINYIN + pinyin, word, 0)
+        if not joined:
+            continue
+        for rank, term in enumerate(joined.split("|")):
+            if term in vocabulary:
+                add(word, term, rank)
+            elif term[0] == "=":
+                if term[1:] in vocabulary:
+                    add(word, term[1:], 0)
+                if present:
+                    add(term[1:], word, 0)
+                continue
+            elif "_" in term and all([part in vocabulary for part in term.split("_")]):  # noqa: C419  # faster so
+                add(word, term, rank)
             if present:
-                add(synonym, row.word, 0)
+                add(term, word, rank)
     for key, targets in ranked.items():
         best = sorted(targets.items(), key=lambda item: (item[1], item[0]))[:MAX_TARGETS]
         for target, rank in best:
