@@ -83,6 +83,9 @@ def names(index: SearchIndex, query: str, **options: Any) -> list[str]:
         ("sendemail with attachments", "send_email"),
         ("fasong duanxin", "send_sms"),
         ("duanxin", "send_sms"),
+        ("fa song duan xin", "send_sms"),
+        ("fasongduanxin", "send_sms"),
+        ("短 信", "send_sms"),
     ],
 )
 def test_the_obvious_tool_comes_first(index: SearchIndex, query: str, first: str) -> None:

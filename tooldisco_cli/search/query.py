@@ -43,6 +43,13 @@ _PAYLOAD = re.compile(
     rf"|[A-Za-z0-9+=_-]{{48,}})|(?P<quoted>{_QUOTED})"
 )
 
+_SPACED_OUT = re.compile(r"(?<=[\u4e00-\u9fff])(?<![\u4e00-\u9fff]{2}) +(?=[\u4e00-\u9fff](?:[^\u4e00-\u9fff]|$))")
+"""The spaces of ``短 信``: between single Chinese characters."""
+_SYLLABLE = re.compile(
+    r"(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h)?"
+    r"(?:i?ang|i?ong|u?ang|[iu]?an|iao|uai|eng|ing|[iu]?ai?|ao|ou|ei|en|er|iu|in|ie|ue|ve|uo|ui|un|[aeiouv])"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -132,7 +139,7 @@ class QueryAnalyzer:
 
     def concepts(self, query: str) -> list[Concept]:
         """Return the concepts of a query in its order, each distinct word once; those without forms are unknown."""
-        folded = fold(query[:MAX_QUERY])
+        folded = _SPACED_OUT.sub("", fold(query[:MAX_QUERY]))
         borders = clause_borders(folded)
         found: dict[str, tuple[list[Form], float, int]] = {}
         for word, forms, weight, start in self._words(folded):
@@ -180,6 +187,7 @@ class QueryAnalyzer:
                     forms = [Form("text", (gram,), 1.0, freq)] if freq else []
                     yield gram, forms, weight, run.start + offset
         yield from self._latin(latin)
+        yield from self._spelled_out(folded)
 
     # --- letters and digits
 
@@ -251,7 +259,36 @@ class QueryAnalyzer:
         for target, _ in self.vocabulary.bridged(PINYIN + word):
             if freq := self.vocabulary.doc_freq(target):
                 forms.append(Form("text", (target,), self.weights.pinyin, freq, "pinyin"))
-        return forms
+        return forms or self._pinyin_pair(word)
+
+    def _pinyin_pair(self, word: str) -> list[Form]:
+        """Two Chinese words spelled as one: ``fasongduanxin``."""
+        for cut in range(3, len(word) - 2) if word.isalpha() and len(word) <= 24 else ():
+            pair = [self.vocabulary.bridged(PINYIN + part) for part in (word[:cut], word[cut:])]
+            if all(pair):
+                terms = tuple(targets[0][0] for targets in pair)
+                freq = min(map(self.vocabulary.doc_freq, terms))
+                return [Form("text", terms, self.weights.pinyin, freq, "pinyin")] if freq else []
+        return []
+
+    def _spelled_out(self, folded: str) -> Iterator[_Found]:
+        """Chinese words spelled syllable by syllable: ``fa song duan xin``."""
+        row: list[tuple[str, int]] = []
+        for run in [*runs(folded), None]:
+            if run and run.script == "word" and run.text.islower() and _SYLLABLE.fullmatch(run.text):
+                row.append((run.text, run.start))
+                continue
+            first = 0
+            while first < len(row) - 1:
+                for length in (4, 3, 2):
+                    word = "".join(text for text, _ in row[first : first + length])
+                    forms = self._from_pinyin(word) if len(row) - first >= length else []
+                    if forms:
+                        yield word, forms, 1.0, row[first][1]
+                        first += length - 1
+                        break
+                first += 1
+            row = []
 
     def _split(self, word: str) -> list[Form]:
         """Two or three known words written as one: ``sendemail``."""
