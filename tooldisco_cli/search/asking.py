@@ -14,7 +14,7 @@ from tooldisco_cli.search import engine
 from tooldisco_cli.search.intents import cover
 from tooldisco_cli.search.names import named_tools
 from tooldisco_cli.search.query import BIGRAM, Concept, QueryAnalyzer, Vocabulary
-from tooldisco_cli.search.ranking import SATURATION, any_of, filters
+from tooldisco_cli.search.ranking import SATURATION, any_of, concept_query, filters
 from tooldisco_cli.search.weights import Weights
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Asked:
         self.analyzer = QueryAnalyzer(Vocabulary(searcher), weights)
         self._everything = self.analyzer.concepts(query)
         self.concepts: list[Concept] = [concept for concept in self._everything if concept.forms]
+        self._queries: dict[str, Query] = {}
         named = named_tools(searcher, query)
         self._named = dict(zip(engine.places(searcher, named), named, strict=True))
 
@@ -104,6 +105,13 @@ class Asked:
         scored, _ = self._ranked(self.concepts, must, _HIDDEN_LOOKED_AT)
         return len(named) + sum(score >= lowest and place not in self._named for place, _, score in scored)
 
+    def _query(self, concept: Concept) -> Query:
+        """The engine query of a concept, made once for the whole query and its sentence."""
+        query = self._queries.get(concept.word)
+        if query is None:
+            query = self._queries[concept.word] = concept_query(concept, self.analyzer)
+        return query
+
     def _must(self, conditions: Iterable[Query]) -> list[tuple[Any, Query]]:
         return [(Occur.Must, condition) for condition in conditions]
 
@@ -117,13 +125,13 @@ class Asked:
         return True
 
     def _ranked(
-        self, concepts: Sequence[Concept], must: Sequence[tuple[Any, Query]], limit: int
+        self, concepts: Sequence[Concept], must: Sequence[tuple[Any, Query]], limit: int, *, count: bool = True
     ) -> tuple[list[tuple[int, DocAddress, float]], int]:
         """Return (place, address, score) of the best, by score and then by name, and how many match."""
-        query = any_of(concepts, self.analyzer)
+        query = any_of([self._query(concept) for concept in concepts])
         if must:
             query = Query.boolean_query([(Occur.Must, query), *must])
-        scored, total = engine.ranked(self._searcher, query, limit)
+        scored, total = engine.ranked(self._searcher, query, limit, count=count)
         order = engine.places(self._searcher, [address for _, address in scored])
         found = [(place, address, score) for place, (score, address) in zip(order, scored, strict=True)]
         return sorted(found, key=lambda item: (-item[2], item[0])), total
@@ -140,7 +148,7 @@ class Asked:
         if len(clauses) > 1:
             rows: dict[int, list[float]] = {item[0]: [0.0] * len(clauses) for item in scored[:CANDIDATES]}
             for number, (concepts, attainable) in enumerate(clauses):
-                for place, address, score in self._ranked(concepts, must, CANDIDATES)[0][:CANDIDATES]:
+                for place, address, score in self._ranked(concepts, must, CANDIDATES, count=False)[0][:CANDIDATES]:
                     if place in self._named:
                         continue
                     rows.setdefault(place, [0.0] * len(clauses))[number] = score

@@ -92,14 +92,17 @@ def load(folder: Path) -> Searcher:
         return index.searcher()
 
 
-def ranked(searcher: Searcher, query: Query, limit: int) -> tuple[list[Scored], int]:
-    """Return the best ``limit`` documents with every one that ties with the last of them, and how many match."""
+def ranked(searcher: Searcher, query: Query, limit: int, *, count: bool = True) -> tuple[list[Scored], int]:
+    """Return the best ``limit`` documents with every one that ties with the last of them, and how many match.
+
+    Without ``count`` the engine may skip documents that cannot be among the best, and the number is 0.
+    """
     wanted = max(limit, 1) + 8
     while True:
-        result = searcher.search(query, wanted, count=True)
+        result = searcher.search(query, wanted, count=count)
         hits = result.hits
         if len(hits) < wanted or limit < 1 or hits[-1][0] < hits[limit - 1][0]:
-            return hits, int(result.count)  # type: ignore[attr-defined]  # the stub leaves it out
+            return hits, int(result.count or 0)  # type: ignore[attr-defined]  # the stub leaves it out
         wanted *= 4
 
 

@@ -38,12 +38,12 @@ def boosts(concept: Concept, analyzer: QueryAnalyzer) -> list[float]:
     of query structure and dictionary setups in dictionary-based cross-language information retrieval", 1998): a
     rare wrong translation must not outweigh the right one because it is rare.
     """
-    shared = concept.rarity
-    share = analyzer.weights.shared_rarity
-    return [
-        concept.weight * form.weight * ((shared / own) ** share if own else 1.0)
-        for form, own in ((form, analyzer.vocabulary.idf(form.doc_freq)) for form in concept.forms)
-    ]
+    worth = concept.weight
+    if len(concept.forms) == 1:
+        return [worth * concept.forms[0].weight]
+    shared, share = concept.rarity, analyzer.weights.shared_rarity
+    idf = analyzer.vocabulary.idf
+    return [worth * form.weight * (shared / (idf(form.doc_freq) or 1.0)) ** share for form in concept.forms]
 
 
 def concept_query(concept: Concept, analyzer: QueryAnalyzer) -> Query:
@@ -52,9 +52,9 @@ def concept_query(concept: Concept, analyzer: QueryAnalyzer) -> Query:
     return queries[0] if len(queries) == 1 else Query.disjunction_max_query(queries, analyzer.weights.tie or None)
 
 
-def any_of(concepts: Iterable[Concept], analyzer: QueryAnalyzer) -> Query:
+def any_of(queries: Iterable[Query]) -> Query:
     """Return the query of all concepts, each adding to the score."""
-    return Query.boolean_query([(Occur.Should, concept_query(concept, analyzer)) for concept in concepts])
+    return Query.boolean_query([(Occur.Should, query) for query in queries])
 
 
 def filters(categories: Sequence[str], tags: Sequence[str]) -> list[Query]:
