@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tooldisco_cli.errors import TooldiscoError
+from tooldisco_cli.errors import Interrupted, TooldiscoError, UsageError
+
+_PIPE_CLOSED = 128 + 13
+"""What a shell reports of a process that SIGPIPE ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -19,8 +23,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         code = _run(arguments)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = Interrupted.exit_code
     except BrokenPipeError:
-        code = _after_broken_pipe()
+        code = _PIPE_CLOSED
+        _give_up_stdout()
+    except OSError as error:  # stdout itself: a full disk, say
+        _give_up_stdout()
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"tooldisco: cannot write the output: {error.strerror}\n")
+        code = TooldiscoError.exit_code
     sys.exit(code)
 
 
@@ -28,15 +40,17 @@ def _run(arguments: list[str]) -> int:
     from tooldisco_cli.render.streams import make_streams_safe
 
     make_streams_safe()
-    as_json = "--json" in arguments
+    as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
+    if os.environ.get("_TOOLDISCO_COMPLETE", "").startswith("complete_"):
+        from tooldisco_cli.cli.completion import answer_a_shell
+
+        answer_a_shell()
     try:
         from tooldisco_cli.cli.app import root_command
 
         return int(root_command().main(arguments, "tooldisco", standalone_mode=False) or 0)
     except TooldiscoError as error:
         return _report(error, as_json=as_json)
-    except KeyboardInterrupt:
-        return 130
     except BrokenPipeError:
         raise
     except Exception as error:
@@ -53,27 +67,30 @@ def _report(error: TooldiscoError, *, as_json: bool) -> int:
 def _report_other(error: Exception, *, as_json: bool) -> int:
     from typer.exceptions import Abort, TyperException
 
-    from tooldisco_cli.errors import Interrupted, UsageError
-    from tooldisco_cli.render.failure import show_failure, show_surprise
+    from tooldisco_cli.render.failure import show_surprise
+    from tooldisco_cli.render.streams import print_note
 
     if isinstance(error, Abort):
-        return _report(Interrupted("stopped"), as_json=as_json)
+        return Interrupted.exit_code
     if isinstance(error, TyperException):
-        if as_json:
-            message = getattr(error, "format_message", lambda: str(error))()
-            return _report(UsageError(message or "wrong usage"), as_json=True)
-        error.show()  # type: ignore[attr-defined]  # typer's own exceptions print usage and a hint
-        return int(getattr(error, "exit_code", UsageError.exit_code))
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "tooldisco"
+        message = error.format_message()
+        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the command's whole help
+            if not as_json:
+                print_note(message)
+                return UsageError.exit_code
+            message = f"{command} needs more"
+        return _report(UsageError(message.rstrip("."), hint=f"see: {command} --help"), as_json=as_json)
     if isinstance(error, OSError) and not os.environ.get("TOOLDISCO_DEBUG"):
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        show_failure(TooldiscoError(what), as_json=as_json)
-        return TooldiscoError.exit_code
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        return _report(TooldiscoError(what), as_json=as_json)
     show_surprise(error, as_json=as_json)
     return TooldiscoError.exit_code
 
 
-def _after_broken_pipe() -> int:
-    """End quietly when the reader of our output has gone, with the code of a process that SIGPIPE ended."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    return 141
+def _give_up_stdout() -> None:
+    """Let what is still to be written go nowhere, so that the interpreter does not complain at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())

@@ -1,50 +1,33 @@
-"""The root command. Each command's module is imported only when that command runs or its help is shown."""
+"""The root command, and the table of what stands below it.
+
+A new command is one module here with an ``app``, one view in ``render``, and a line in a table of modules: this one,
+or that of its group.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
 
-from tooldisco_cli.cli.options import Common, NoColor, Quiet, ToolsDirs
-
-COMMANDS = {
-    "search": "search",
-    "tools": "tools",
-}
-"""Every command in the order of the help, and the module below ``cli`` whose ``app`` it is."""
+from tooldisco_cli.cli.lazy import LazyGroup
+from tooldisco_cli.cli.options import NoColor, Quiet, ToolsDirs
 
 
-class LazyGroup(TyperGroup):
-    """A group that builds a command when it is asked for."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, imported now; None for an unknown name."""
-        if cmd_name not in self.commands and cmd_name in COMMANDS:
-            module = import_module(f"tooldisco_cli.cli.{COMMANDS[cmd_name]}")
-            self.commands[cmd_name] = typer.main.get_command(module.app)
-        return self.commands.get(cmd_name)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that the arguments begin with; suggest from all names when there is none."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            for name in COMMANDS:
-                self.get_command(ctx, name)
-        return super().resolve_command(ctx, args)
+class _Root(LazyGroup):
+    elsewhere: ClassVar = {
+        "search": "search",
+        "tools": "tools",
+    }
 
 
 app = typer.Typer(
-    cls=LazyGroup,
+    cls=_Root,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="These options may also stand after a command's name.",
 )
 
 
@@ -59,7 +42,6 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def tooldisco(
-    ctx: typer.Context,
     tools_dir: ToolsDirs = None,
     no_color: NoColor = False,
     quiet: Quiet = False,
@@ -69,9 +51,8 @@ def tooldisco(
 ) -> None:
     """Find the right tool among thousands, in Chinese and English, and run it safely.
 
-    在成百上千个工具中，用中文或英文找到合适的那一个，并安全地运行它。
+    用中文或英文找到合适的工具，并安全地运行它。
     """
-    ctx.obj = Common(tuple(tools_dir or ()), no_color=no_color, quiet=quiet)
 
 
 def root_command() -> Any:

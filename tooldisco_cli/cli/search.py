@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tooldisco_cli.cli.completion import complete_tool
-from tooldisco_cli.cli.options import AsJson, Categories, NoColor, Quiet, Tags, ToolsDirs, common
+from tooldisco_cli.cli.context import common
+from tooldisco_cli.cli.options import AsJson, Categories, NoColor, Quiet, Tags, ToolsDirs
+from tooldisco_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from tooldisco_cli.search.answer import Answer
+    from tooldisco_cli.search.index import SearchIndex
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
+_MOST_OF_STDIN = 1_000_000
+"""Bytes of a query that are read; far more than any query says."""
 
-@app.command("search", no_args_is_help=True)
+
+@app.command("search", no_args_is_help=True, short_help="Find tools by what they do, in Chinese or English.")
 def search(
     ctx: typer.Context,
-    query: Annotated[list[str], typer.Argument(help="What you want to do; several words need no quotes.")],
+    query: Annotated[
+        list[str],
+        typer.Argument(metavar="QUERY...", help="What you want to do; words need no quotes. A lone - reads stdin."),
+    ],
     category: Categories = None,
     tag: Tags = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many tools at most.")] = 5,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=1000, help="How many tools at most.")
+    ] = 5,
     explain: Annotated[bool, typer.Option("--explain", help="Say what each word added to each score.")] = False,
     explain_tool: Annotated[
         str | None,
@@ -33,23 +47,51 @@ def search(
     quiet: Quiet = False,
 ) -> None:
     """Find tools by what they do, in Chinese or English. Exits 1 when nothing fits, like grep."""
-    given = common(ctx, tools_dir, no_color=no_color, quiet=quiet, as_json=as_json)
-    from tooldisco_cli.render.search import show_answer
+    given = common(ctx)
+    text = _stdin() if query == ["-"] else " ".join(query)
+    if not text.strip():
+        raise UsageError(
+            "the query is empty", hint="say what you want to do, such as: tooldisco search send an email"
+        )
+    from tooldisco_cli.render.search import show_answer, show_unknown_filter
     from tooldisco_cli.search.store import ask
 
-    answer, messages = ask(
-        lambda index: index.search(
-            " ".join(query),
+    def question(index: SearchIndex) -> tuple[Answer, dict[str, list[str]]]:
+        answer = index.search(
+            text,
             categories=category or (),
             tags=tag or (),
             limit=limit,
             explain=explain,
             explain_tool=explain_tool,
-        ),
-        given.tools_dirs,
-        use_cache=not no_cache,
-    )
+        )
+        return answer, {} if answer.hits else _known(index, category, tag)
+
+    (answer, known), messages = ask(question, given.tools_dirs, use_cache=not no_cache)
     given.warn(messages)
-    show_answer(answer, as_json=as_json, explain=explain, no_color=given.no_color)
+    show_answer(answer, given.output, explain=explain, explain_tool=explain_tool)
+    for option, words in ("category", category), ("tag", tag):
+        if option in known:
+            show_unknown_filter(option, words or (), known[option], given.output)
     if not answer.hits:
         raise typer.Exit(1)
+
+
+def _known(index: SearchIndex, category: list[str] | None, tag: list[str] | None) -> dict[str, list[str]]:
+    """Return every category, and every tag, as far as the user named one, so that a misspelt one can be told."""
+    from tooldisco_cli.search.prefixes import beginning_with
+
+    known = {}
+    if category:
+        known["category"] = beginning_with(index, "category", "", 10_000)
+    if tag:
+        known["tag"] = beginning_with(index, "tag", "", 10_000)
+    return known
+
+
+def _stdin() -> str:
+    import sys
+
+    if sys.stdin is None:
+        return ""
+    return sys.stdin.buffer.read(_MOST_OF_STDIN).decode("utf-8", "surrogateescape")

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from tooldisco_cli.cli.completion import complete_tool
-from tooldisco_cli.cli.options import AsJson, Categories, NoColor, Quiet, Tags, ToolsDirs, common
+from tooldisco_cli.cli.context import common
+from tooldisco_cli.cli.lazy import LazyGroup
+from tooldisco_cli.cli.options import AsJson, Categories, NoColor, Quiet, Tags, ToolsDirs
+from tooldisco_cli.errors import CatalogInvalid, UsageError
+
+
+class _Tools(LazyGroup):
+    elsewhere: ClassVar = {}
+    """Commands of this group that live in modules of their own."""
+
 
 app = typer.Typer(
+    cls=_Tools,
     name="tools",
     help="List, show, check and import tools.",
     no_args_is_help=True,
@@ -21,11 +31,11 @@ app = typer.Typer(
 
 
 @app.callback()
-def tools() -> None:
+def tools(tools_dir: ToolsDirs = None, no_color: NoColor = False, quiet: Quiet = False) -> None:
     """List, show, check and import tools."""
 
 
-@app.command("list")
+@app.command("list", short_help="List tools, also of one category or tag.")
 def list_tools(
     ctx: typer.Context,
     category: Categories = None,
@@ -36,8 +46,9 @@ def list_tools(
     quiet: Quiet = False,
 ) -> None:
     """List the current version of every tool. Exits 1 when a filter leaves none."""
-    given = common(ctx, tools_dir, no_color=no_color, quiet=quiet, as_json=as_json)
+    given = common(ctx)
     catalog = given.load()
+    from tooldisco_cli.render.search import show_unknown_filter
     from tooldisco_cli.render.tools import show_tools
 
     wanted = [
@@ -45,16 +56,21 @@ def list_tools(
         for entry in catalog
         if (not category or entry.tool.category in category) and set(tag or ()) <= set(entry.tool.tags)
     ]
-    show_tools(wanted, catalog, as_json=as_json, no_color=given.no_color)
+    show_unknown_filter("category", category or (), catalog.categories(), given.output)
+    show_unknown_filter("tag", tag or (), catalog.tags(), given.output)
+    show_tools(wanted, catalog, given.output)
     if not wanted and (category or tag):
         raise typer.Exit(1)
 
 
-@app.command("show")
+@app.command("show", short_help="Show one tool and its parameters.")
 def show(
     ctx: typer.Context,
     name: Annotated[
-        str, typer.Argument(help="A tool's name or alias, or one version as name@1.0.", autocompletion=complete_tool)
+        str,
+        typer.Argument(
+            metavar="NAME", help="A tool's name or alias, or one version as name@1.0.", autocompletion=complete_tool
+        ),
     ],
     as_json: AsJson = False,
     as_toml: Annotated[bool, typer.Option("--toml", help="Print the tool as a manifest.")] = False,
@@ -63,16 +79,16 @@ def show(
     quiet: Quiet = False,
 ) -> None:
     """Show one tool: what it does, its parameters, versions, and where it comes from."""
-    given = common(ctx, tools_dir, no_color=no_color, quiet=quiet, as_json=as_json)
+    given = common(ctx)
     if as_json and as_toml:
-        raise typer.BadParameter("--json and --toml exclude each other")
+        raise UsageError("--json and --toml exclude each other", hint="give one of them")
     entry = given.load().get(name)
     from tooldisco_cli.render.tools import show_tool
 
-    show_tool(entry, form="json" if as_json else "toml" if as_toml else "view", no_color=given.no_color)
+    show_tool(entry, given.output, as_toml=as_toml)
 
 
-@app.command("categories")
+@app.command("categories", short_help="List the categories.")
 def categories(
     ctx: typer.Context,
     as_json: AsJson = False,
@@ -81,17 +97,18 @@ def categories(
     quiet: Quiet = False,
 ) -> None:
     """List the categories and how many tools each has."""
-    given = common(ctx, tools_dir, no_color=no_color, quiet=quiet, as_json=as_json)
+    given = common(ctx)
     from tooldisco_cli.render.tools import show_categories
 
-    show_categories(given.load().categories(), as_json=as_json)
+    show_categories(given.load().categories(), given.output)
 
 
-@app.command("check")
+@app.command("check", short_help="Check manifests and their schemas.")
 def check(
     ctx: typer.Context,
     path: Annotated[
-        list[Path] | None, typer.Argument(help="Manifests or folders; left out, the whole catalog.")
+        list[Path] | None,
+        typer.Argument(metavar="[PATH...]", help="Manifests or folders; left out, the whole catalog."),
     ] = None,
     as_json: AsJson = False,
     tools_dir: ToolsDirs = None,
@@ -99,9 +116,8 @@ def check(
     quiet: Quiet = False,
 ) -> None:
     """Check manifests and the JSON Schemas in them. Exits 3 when there is an error."""
-    given = common(ctx, tools_dir, no_color=no_color, quiet=quiet, as_json=as_json)
+    given = common(ctx)
     from tooldisco_cli.catalog.loading import check_catalog, check_paths, load_catalog
-    from tooldisco_cli.errors import CatalogInvalid
     from tooldisco_cli.render.problems import show_problems
 
     if path:
@@ -109,22 +125,27 @@ def check(
     else:
         catalog = load_catalog(given.tools_dirs)
         problems, count = check_catalog(catalog), len(catalog)
-    show_problems(problems, count, as_json=as_json, quiet=given.quiet, no_color=given.no_color)
+    show_problems(problems, count, given.output)
     if any(problem.severity == "error" for problem in problems):
         raise typer.Exit(CatalogInvalid.exit_code)
 
 
-@app.command("import")
+@app.command("import", short_help="Write definitions from elsewhere as manifests.")
 def import_tools(
     ctx: typer.Context,
     source: Annotated[
         Path,
-        typer.Argument(help="JSON Lines of definitions, an MCP tools/list answer, or a Messages API tools array."),
+        typer.Argument(
+            metavar="SOURCE",
+            help="JSON Lines of definitions, an MCP tools/list answer, or a Messages API tools array.",
+        ),
     ],
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder that gets the manifests.")],
     server: Annotated[
         str | None,
-        typer.Option("--server", help="MCP server that runs these tools; left out, the source's file name."),
+        typer.Option(
+            "--server", metavar="NAME", help="MCP server that runs these tools; left out, the source's file name."
+        ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace manifests that are there.")] = False,
     as_json: AsJson = False,
@@ -132,10 +153,10 @@ def import_tools(
     quiet: Quiet = False,
 ) -> None:
     """Write tool definitions from elsewhere as manifests, and list what had to be renamed."""
-    given = common(ctx, None, no_color=no_color, quiet=quiet, as_json=as_json)
+    given = common(ctx)
     from tooldisco_cli.authoring.importing import import_definitions
     from tooldisco_cli.authoring.naming import file_stem
     from tooldisco_cli.render.authoring import show_import
 
     report = import_definitions(source, to, server=server or file_stem(source.stem), overwrite=overwrite)
-    show_import(report, to, as_json=as_json, quiet=given.quiet)
+    show_import(report, to, given.output)

@@ -6,30 +6,28 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tooldisco_cli.render.streams import print_json, print_line, print_note
+from tooldisco_cli.render.streams import Output, print_json, print_line
 from tooldisco_cli.render.untrusted import visible
 
 if TYPE_CHECKING:
     from tooldisco_cli.authoring.importing import ImportReport
 
-IMPORT_SCHEMA = "tooldisco.import/1"
+SCHEMA = "tooldisco.import/1"
 
 
-def show_import(report: ImportReport, folder: Path, *, as_json: bool, quiet: bool) -> None:
+def show_import(report: ImportReport, folder: Path, output: Output) -> None:
     """Print what was written, renamed, changed and skipped."""
-    if as_json:
+    if output.as_json:
         body = asdict(report)
         body["renamed"] = [{"from": old, "to": new} for old, new in report.renamed]
         body["skipped"] = [{"what": what, "why": why} for what, why in report.skipped]
         body["notes"] = [{"what": what, "note": note} for what, note in report.notes]
-        print_json(IMPORT_SCHEMA, body)
+        print_json(SCHEMA, body)
         return
     print_line(f"{report.tools:,} tools in {len(report.files):,} manifests below {visible(str(folder))}")
     for old, new in report.renamed:
         print_line(f"renamed {visible(old)} to {visible(new)}; the old name stays as an alias")
-    if quiet:
-        return
     for what, why in report.skipped:
-        print_note(f"skipped {visible(what)}: {visible(why)}")
+        output.note(f"skipped {visible(what)}: {visible(why)}")
     for what, note in report.notes:
-        print_note(f"note: {visible(what)}: {visible(note)}")
+        output.note(f"note: {visible(what)}: {visible(note)}")

@@ -5,14 +5,34 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import re
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How the user wants to be answered; every view takes one."""
+
+    as_json: bool = False
+    no_color: bool = False
+    quiet: bool = False
+
+    def note(self, text: str) -> None:
+        """Write safe text to stderr, unless told to be quiet."""
+        if not self.quiet:
+            print_note(text)
+
+
 def make_streams_safe() -> None:
-    """Let stdout and stderr write an escape for what their encoding lacks, rather than fail."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    """Let stdout and stderr write an escape for what their encoding lacks, and nowhere when they are closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open to the end
+        elif isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(ValueError, OSError):
                 stream.reconfigure(errors="backslashreplace")
 
@@ -24,23 +44,24 @@ def print_line(text: str) -> None:
 
 def print_note(text: str) -> None:
     """Write safe text to stderr, where scripts that read stdout do not see it."""
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(OSError):
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
 
 
-def json_text(value: Any, *, indent: int | None = None) -> str:
-    """Return JSON that stdout's encoding can carry and that no terminal obeys.
+_OBEYED_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Of what a terminal would obey, the characters that JSON lets through: C1, and marks of direction."""
 
-    Text stays readable where the stream speaks UTF-8, and is escaped elsewhere. JSON itself escapes the C0 controls;
-    those that it would let through (C1, and the two line separators) are escaped here.
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """Return JSON that stdout's encoding can carry and that no terminal obeys, with the same meaning.
+
+    Text stays readable where the stream speaks UTF-8, and is escaped elsewhere. What is no JSON (a date that TOML
+    has in a schema, say) becomes text.
     """
     unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     text = json.dumps(value, ensure_ascii=not unicode, indent=indent, default=str)
-    if text.isascii():
-        return text.replace("\x7f", "\\u007f")
-    return "".join(f"\\u{ord(c):04x}" if "\x7f" <= c <= "\x9f" or c in "\u2028\u2029\u202a\u202b\u202c\u202d\u202e"
-                   "\u2066\u2067\u2068\u2069" else c for c in text)  # fmt: skip
+    return _OBEYED_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def print_json(schema: str, body: dict[str, Any]) -> None:

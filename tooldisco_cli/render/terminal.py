@@ -5,33 +5,44 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tooldisco_cli.render.streams import print_line
+from tooldisco_cli.render.streams import Output, print_line
+from tooldisco_cli.render.wrapping import cell_len, wrap
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 NARROW = 72
-"""Below this many columns a table of tools would be mostly borders: entries are stacked instead."""
+"""Below this many columns a view leaves out what is least needed."""
+WIDEST = 100
+"""Lines of prose longer than this are hard to read, however wide the terminal is."""
+_GAP = 2
+_LEAST = 16
+"""Cells that the last column of a grid keeps, as far as the terminal has them."""
 
 
-def terminal(*, no_color: bool = False, stderr: bool = False) -> Console | None:
+def terminal(output: Output, *, stderr: bool = False) -> Console | None:
     """Return a console when the stream is a terminal, else None: the caller then prints plain text."""
     stream = sys.stderr if stderr else sys.stdout
     if not stream.isatty() and not os.environ.get("FORCE_COLOR"):
         return None
     from rich.console import Console
 
-    return Console(file=stream, no_color=no_color or None, highlight=False, markup=False, emoji=False, safe_box=True)
+    # Rich takes every dumb terminal to have 80 columns.
+    width = _columns() if os.environ.get("TERM", "").lower() in {"dumb", "unknown"} else None
+    no_color = output.no_color or None
+    return Console(
+        file=stream, width=width, no_color=no_color, highlight=False, markup=False, emoji=False, soft_wrap=True
+    )
 
 
-def cell_len(text: str) -> int:
-    """Return how many cells of a terminal a text takes: two for most Chinese characters."""
-    from rich import cells
+def _columns() -> int:
+    import shutil
 
-    return cells.cell_len(text)
+    return shutil.get_terminal_size().columns
 
 
 def styled(*parts: tuple[str, str]) -> Text:
@@ -39,6 +50,72 @@ def styled(*parts: tuple[str, str]) -> Text:
     from rich.text import Text
 
     return Text.assemble(*parts)
+
+
+def print_wrapped(
+    console: Console | None, text: str, style: str = "", *, indent: int = 0, most: int | None = None
+) -> None:
+    """Print safe text broken into lines that fit the terminal; in one line where there is none."""
+    margin = " " * indent
+    if console is None:
+        print_line(margin + text)
+        return
+    for line in wrap(text, max(2, min(console.width, WIDEST) - indent), most=most) or [""]:
+        console.print(styled((margin + line, style)))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a grid on a terminal."""
+
+    style: str = ""
+    most: int | None = None
+    """Cells that it takes at most; longer text is broken into lines."""
+    lines: int | None = None
+    """Lines that a cell takes at most; the rest is left out."""
+
+
+def print_grid(
+    console: Console,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    *,
+    heads: Sequence[str] = (),
+    indent: int = 0,
+) -> None:
+    """Print rows of safe text with aligned columns that fit the terminal; the last column takes what is left."""
+    if not rows:
+        return
+    shown = [heads, *rows] if heads else rows
+    widths = [max(1, *(cell_len(row[i]) for row in shown)) for i in range(len(columns))]
+    widths = [min(width, column.most or width) for width, column in zip(widths, columns, strict=True)]
+    room = console.width - indent - _GAP * (len(widths) - 1)
+    least = min(_LEAST, widths[-1])
+    while sum(widths[:-1]) + least > room and max(widths[:-1], default=0) > 4:
+        widths[widths.index(max(widths[:-1]))] -= 1
+    widths[-1] = min(widths[-1], max(2, room - sum(widths[:-1])))
+    text = styled()
+    if heads:
+        _add_row(text, heads, widths, [Column("dim")] * len(columns), indent)
+    for row in rows:
+        _add_row(text, row, widths, columns, indent)
+    text.right_crop(1)
+    console.print(text)
+
+
+def _add_row(text: Text, row: Sequence[str], widths: Sequence[int], columns: Sequence[Column], indent: int) -> None:
+    cells = [wrap(cell, width, most=column.lines) for cell, width, column in zip(row, widths, columns, strict=True)]
+    for number in range(max(1, *map(len, cells))):
+        text.append(" " * indent)
+        pending = ""
+        for cell, width, column in zip(cells, widths, columns, strict=True):
+            part = cell[number] if number < len(cell) else ""
+            if part:
+                text.append(pending)
+                text.append(part, column.style)
+                pending = ""
+            pending += " " * (width - cell_len(part) + _GAP)
+        text.append("\n")
 
 
 def columns_text(rows: Sequence[Sequence[str]]) -> str:

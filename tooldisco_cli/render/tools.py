@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from tooldisco_cli.render.search import WIDEST, summary
-from tooldisco_cli.render.streams import json_text, print_json, print_line, print_note
-from tooldisco_cli.render.terminal import NARROW, print_columns, styled, terminal
+from tooldisco_cli.render.search import summary
+from tooldisco_cli.render.streams import Output, json_text, print_json, print_line
+from tooldisco_cli.render.terminal import NARROW, Column, print_columns, print_grid, print_wrapped, terminal
 from tooldisco_cli.render.untrusted import visible, visible_lines
-from tooldisco_cli.render.wrapping import wrap
+from tooldisco_cli.render.wrapping import paragraphs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 TOOLS_SCHEMA = "tooldisco.tools/1"
 TOOL_SCHEMA = "tooldisco.tool/1"
 CATEGORIES_SCHEMA = "tooldisco.categories/1"
+_ROOM_FOR_DESCRIPTIONS = 130
+"""Columns from which a list has descriptions too."""
+_MOST_OF_EXAMPLE = 1000
+_MOST_CATEGORIES = 30
 
 
 def listed_tool(entry: Entry) -> dict[str, Any]:
@@ -77,21 +81,24 @@ def full_tool(entry: Entry) -> dict[str, Any]:
     }
 
 
-def show_tools(entries: Sequence[Entry], catalog: Catalog, *, as_json: bool, no_color: bool) -> None:
+def show_tools(entries: Sequence[Entry], catalog: Catalog, output: Output) -> None:
     """Print a list of tools."""
-    if as_json:
+    if output.as_json:
         print_json(TOOLS_SCHEMA, {"tools": [listed_tool(entry) for entry in entries]})
         return
     if not entries:
-        print_note("no tool fits" if len(catalog) else "the catalog is empty")
+        output.note("no tool fits" if len(catalog) else "the catalog is empty")
         if len(catalog):
-            print_note(f"  categories: {', '.join(map(visible, catalog.categories()))}")
+            names = list(map(visible, catalog.categories()))
+            more = f" and {len(names) - _MOST_CATEGORIES:,} more" if len(names) > _MOST_CATEGORIES else ""
+            output.note(f"  categories: {', '.join(names[:_MOST_CATEGORIES])}{more}")
         return
-    console = terminal(no_color=no_color)
-    if not console:
+    console = terminal(output)
+    if console is None:
         print_columns([[*_cells(entry), summary(entry.tool.description, 100)] for entry in entries])
         return
     _list_on_terminal(console, entries)
+    output.note(f"{len(entries):,} {'tool' if len(entries) == 1 else 'tools'}")
 
 
 def _cells(entry: Entry) -> list[str]:
@@ -99,55 +106,92 @@ def _cells(entry: Entry) -> list[str]:
 
 
 def _list_on_terminal(console: Console, entries: Sequence[Entry]) -> None:
-    from rich.table import Table
-
-    wide = console.width >= NARROW
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("tool", overflow="fold", max_width=max(24, console.width // 3))
-    table.add_column("category", overflow="fold", max_width=16)
-    if wide:
-        table.add_column("version", overflow="fold", max_width=10)
-    table.add_column("title", overflow="fold", ratio=1)
+    version, description = console.width >= NARROW, console.width >= _ROOM_FOR_DESCRIPTIONS
+    columns = {
+        "tool": Column("bold cyan", most=max(24, console.width // 3)),
+        "category": Column("green", most=16),
+        "version": Column("dim", most=10),
+        "title": Column(most=40 if description else None),
+        "description": Column("dim", lines=1),
+    }
+    left_out = {name for name, fits in (("version", version), ("description", description)) if not fits}
+    rows = []
     for entry in entries:
-        name, category, version, title = _cells(entry)
-        what = title or summary(entry.tool.description, 80)
-        marks = "" if entry.trusted else "  (not trusted)"
-        cells = [styled((name, "bold cyan")), styled((category, "green")), styled((what, ""), (marks, "yellow"))]
-        if wide:
-            cells.insert(2, styled((version, "dim")))
-        table.add_row(*cells)
-    console.print(table)
-    print_note(f"{len(entries):,} tools")
+        cells = dict(zip(columns, [*_cells(entry), summary(entry.tool.description, 200)], strict=True))
+        cells["title"] = cells["title"] or ("" if description else summary(entry.tool.description, 80))
+        if not entry.trusted:
+            cells["title"] = f"[not trusted] {cells['title']}".rstrip()
+        rows.append([text for name, text in cells.items() if name not in left_out])
+    shown = [name for name in columns if name not in left_out]
+    print_grid(console, [columns[name] for name in shown], rows, heads=shown)
 
 
-def show_categories(categories: Mapping[str, int], *, as_json: bool) -> None:
+def show_categories(categories: Mapping[str, int], output: Output) -> None:
     """Print the categories with their numbers of tools."""
-    if as_json:
+    if output.as_json:
         body = [{"name": name, "tools": count} for name, count in categories.items()]
         print_json(CATEGORIES_SCHEMA, {"categories": body})
         return
     width = max((len(str(count)) for count in categories.values()), default=0)
-    print_columns([[str(count).rjust(width), visible(name)] for name, count in categories.items()])
+    rows = [[str(count).rjust(width), visible(name)] for name, count in categories.items()]
+    console = terminal(output)
+    if console is None:
+        print_columns(rows)
+    else:
+        print_grid(console, [Column("dim"), Column("green")], rows)
 
 
-def show_tool(entry: Entry, *, form: Literal["view", "json", "toml"], no_color: bool) -> None:
+def show_tool(entry: Entry, output: Output, *, as_toml: bool = False) -> None:
     """Print one tool for people, as JSON, or as the manifest that declares it."""
-    if form == "json":
+    if output.as_json:
         print_json(TOOL_SCHEMA, full_tool(entry))
-    elif form == "toml":
+    elif as_toml:
         from tooldisco_cli.authoring.writing import manifest_text
 
         print_line(manifest_text(entry.tool).rstrip("\n"))
     else:
-        _view(entry, no_color=no_color)
+        _view(terminal(output), entry)
 
 
-def _view(entry: Entry, *, no_color: bool) -> None:
-    console = terminal(no_color=no_color)
+def _view(console: Console | None, entry: Entry) -> None:
     tool = entry.tool
-    heading = f"{visible(entry.reference)}  {visible(tool.title)}".rstrip()
-    facts = [["category", visible(tool.category)], ["version", _versions(entry)]]
-    optional = (
+    print_wrapped(console, f"{visible(entry.reference)}  {visible(tool.title)}".rstrip(), "bold cyan")
+    description = visible_lines(tool.description.strip())
+    if description:
+        print_line("")
+        for paragraph in paragraphs(description) if console else description.split("\n"):
+            print_wrapped(console, paragraph)
+    print_line("")
+    _rows(console, [Column("dim"), Column()], _facts(entry))
+    parameters = parameter_rows(tool.input_schema)
+    if parameters:
+        print_line("")
+        print_wrapped(console, "parameters (* must be given)", "bold")
+        width = console.width if console else 0
+        columns = [Column("cyan", most=max(16, width // 4)), Column("green", most=max(14, width // 5)), Column()]
+        _rows(console, columns, parameters)
+    if tool.examples:
+        print_line("")
+        print_wrapped(console, "examples", "bold")
+        for example in tool.examples:
+            # Never broken into lines, so that it can be copied.
+            print_line(f"  {summary(json_text(example.input), _MOST_OF_EXAMPLE)}")
+            if example.result is not None:
+                print_line(f"    → {summary(json_text(example.result), _MOST_OF_EXAMPLE)}")
+
+
+def _rows(console: Console | None, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    if console is None:
+        print_columns([[f"  {first}", *others] for first, *others in rows])
+    else:
+        print_grid(console, columns, rows, indent=2)
+
+
+def _facts(entry: Entry) -> list[tuple[str, str]]:
+    tool = entry.tool
+    facts = (
+        ("category", visible(tool.category)),
+        ("version", _versions(entry)),
         ("tags", ", ".join(map(visible, tool.tags))),
         ("aliases", ", ".join(map(visible, tool.aliases))),
         ("related", ", ".join(map(visible, tool.related))),
@@ -160,43 +204,7 @@ def _view(entry: Entry, *, no_color: bool) -> None:
         ("trust", "" if entry.trusted else "not approved: it cannot run yet; see `tooldisco trust`"),
         ("from", f"{entry.source.layer.kind}: {visible(entry.source.path)}:{entry.source.line}"),
     )
-    facts += [[name, text] for name, text in optional if text]
-    parameters = parameter_rows(tool.input_schema)
-    description = visible_lines(tool.description.strip())
-    if console is None:
-        print_line(heading)
-        print_line(f"\n{description}\n" if description else "")
-        print_columns(facts)
-        if parameters:
-            print_line("\nparameters (* must be given)")
-            print_columns([[f"  {name}", kind, text] for name, kind, text in parameters])
-        _examples(entry)
-        return
-    from rich.table import Table
-    from rich.text import Text
-
-    console.print(Text(heading, "bold cyan"))
-    console.print()
-    for paragraph in description.splitlines():
-        for line in wrap(paragraph, min(console.width, WIDEST)) or [""]:
-            console.print(Text(line))
-    console.print()
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column(overflow="fold", ratio=1)
-    for name, text in facts:
-        table.add_row(name, Text(text))
-    console.print(table)
-    if parameters:
-        console.print(Text("\nparameters (* must be given)", "bold"))
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column(style="cyan", overflow="fold", max_width=max(16, console.width // 4))
-        table.add_column(style="green", overflow="fold", max_width=max(14, console.width // 5))
-        table.add_column(overflow="fold", ratio=1)
-        for name, kind, text in parameters:
-            table.add_row(Text(name), Text(kind), Text(text))
-        console.print(table)
-    _examples(entry)
+    return [(name, text) for name, text in facts if text]
 
 
 def _versions(entry: Entry) -> str:
@@ -230,16 +238,6 @@ def _runs(entry: Entry) -> str:
 def _needs(entry: Entry) -> str:
     requires = entry.tool.requires
     return visible(", ".join((*requires.env, *requires.programs, *requires.python)))
-
-
-def _examples(entry: Entry) -> None:
-    if not entry.tool.examples:
-        return
-    print_line("\nexamples")
-    for example in entry.tool.examples:
-        print_line(f"  {visible(json_text(example.input))}")
-        if example.result is not None:
-            print_line(f"    → {visible(json_text(example.result))}")
 
 
 def parameter_rows(schema: Mapping[str, Any]) -> list[tuple[str, str, str]]:

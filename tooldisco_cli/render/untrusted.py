@@ -1,20 +1,27 @@
 """Makes text from manifests, tools and models safe to show: nothing in it is obeyed, and nothing hides.
 
 Control sequences would otherwise move the cursor, change colours or titles, or write to the clipboard; characters
-that reorder or hide text would show people something else than models read.
+that reorder or hide text would show people something else than models read. What writing needs stays: one joiner or
+variation selector after a character beyond ASCII, as emoji, Persian and Indic scripts use them.
 """
 
 from __future__ import annotations
 
 import re
 
-_ROGUE = re.compile(
-    "[\x00-\x1f\x7f-\x9f"  # C0 and C1 controls, escape among them
-    "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible or reordering
-    "\U000e0000-\U000e0fff"  # tags and variation selectors that can carry hidden text
-    "\ud800-\udfff]"  # lone surrogates, which no stream can encode
+_CONTROLS = "\x00-\x1f\x7f-\x9f"
+_CONTROLS_IN_LINES = "\x00-\x09\x0b-\x1f\x7f-\x9f"
+_HIDDEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # the last: tags and selectors
+    "\ud800-\udfff"  # lone surrogates, which no stream can encode
 )
-_ROGUE_IN_LINES = re.compile(_ROGUE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
+_STRAY = (
+    "(?:\\A|(?<=[\x00-\x7f\u200c\u200d]))(?!\ufe0f\u20e3)[\u200c\u200d\ufe00-\ufe0f]"  # U+20E3: a keycap, as in 1️⃣
+    "|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]"
+)
+_ROGUE = re.compile(f"[{_CONTROLS}{_HIDDEN}]|{_STRAY}")
+_ROGUE_IN_LINES = re.compile(f"[{_CONTROLS_IN_LINES}{_HIDDEN}]|{_STRAY}")
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -111,6 +111,17 @@ def open_index(
     return _build(place, tools_dirs, cwd, environment, use_cache=use_cache)
 
 
+def current_index(
+    tools_dirs: Sequence[str | Path] = (),
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> SearchIndex | None:
+    """Return the kept index when nothing changed since, else None; never builds, for who cannot wait for that."""
+    opened = _from_disk(_place(tools_dirs, cwd, os.environ if environment is None else environment))
+    return None if opened is None else opened.tools
+
+
 def verify(place: Path) -> list[str]:
     """Return what is wrong with the kept index of one set of layers, by the hash of every file; for ``doctor``."""
     from hashlib import sha256
