@@ -1,0 +1,61 @@
+"""Asks a person on the terminal whether a tool may run, after showing what it will do."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from tooldisco_cli.render.execution import preview_lines
+from tooldisco_cli.render.streams import print_note
+from tooldisco_cli.render.untrusted import visible
+
+if TYPE_CHECKING:
+    from tooldisco_cli.execution.protocol import ApprovalRequest, Approver, Decision
+
+
+def terminal_approver(*, reads_stdin: bool = False, session: bool = False) -> Approver | None:
+    """Return what asks on the terminal, or None where nobody can be asked.
+
+    ``session`` offers to allow the tool for the rest of the session. Questions go to stderr, so that stdout stays
+    the tool's alone.
+    """
+    if reads_stdin or not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    async def ask(request: ApprovalRequest) -> Decision:
+        for line in question_lines(request):
+            print_note(line)
+        answer = await asyncio.to_thread(_read, _prompt(request, session=session))
+        return decision(request, answer, session=session)
+
+    return ask
+
+
+def question_lines(request: ApprovalRequest) -> list[str]:
+    """Return what a person is shown before the question."""
+    effect = "may delete or overwrite" if request.destructive else "changes something"
+    where = " beyond this machine" if request.open_world else " on this machine"
+    return [f"{visible(request.reference)} {effect}{where}:", *preview_lines(request.preview)]
+
+
+def _prompt(request: ApprovalRequest, *, session: bool) -> str:
+    if request.destructive:
+        return f"Type {visible(request.reference)} to run it: "
+    return "Run it? [y]es, [a]lways in this session, [N]o: " if session else "Run it? [y/N] "
+
+
+def decision(request: ApprovalRequest, answer: str, *, session: bool) -> Decision:
+    """Return what an answer means; anything unclear means no. A destructive tool needs its name in full."""
+    text = answer.strip().lower()
+    if request.destructive:
+        return "once" if answer.strip() == request.reference else "no"
+    if text in {"y", "yes", "是", "好"}:
+        return "once"
+    return "session" if session and text in {"a", "always", "总是"} else "no"
+
+
+def _read(prompt: str) -> str:
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    return sys.stdin.readline()
