@@ -33,27 +33,35 @@ def test_translations_are_stems_as_the_engine_makes_them() -> None:
 
 
 def test_words_of_taiwan_lead_to_those_of_the_mainland() -> None:
-    assert "资料库\x1f0数据库" in set(bridge_terms({"数据库"}))
+    assert "资料库\x1f0数据库" in set(bridge_terms({"数据库": 1}))
 
 
 def test_only_what_the_index_can_use_is_written() -> None:
-    terms = set(bridge_terms({"email", "短信"}))
+    terms = set(bridge_terms({"email": 1, "短信": 1}))
     keys = {term.split(SEPARATOR)[0] for term in terms}
     targets = {term.split(SEPARATOR)[1][1:] for term in terms}
     assert targets == {"email", "短信"}
     assert {"邮件", "text_messag", "sms", PINYIN + "duanxin"} <= keys
-    assert set(bridge_terms(set())) == set()
+    assert set(bridge_terms({})) == set()
 
 
 def test_a_translation_of_several_words_needs_all_of_them() -> None:
-    assert not any("exchang_rate" in term for term in bridge_terms({"rate"}))
-    assert any(term.startswith("汇率\x1f") for term in bridge_terms({"rate", "exchang"}))
+    assert not any("exchang_rate" in term for term in bridge_terms({"rate": 1}))
+    assert any(term.startswith("汇率\x1f") for term in bridge_terms({"rate": 1, "exchang": 1}))
 
 
 def test_no_key_has_more_targets_than_a_query_can_use() -> None:
-    everything = {line.split("\t")[0] for line in term_table()} | {"send"}
+    everything = {line.split("\t")[0]: 1 for line in term_table()}
     counts: dict[str, int] = {}
     for term in bridge_terms(everything):
         key = term.split(SEPARATOR)[0]
         counts[key] = counts.get(key, 0) + 1
     assert max(counts.values()) == MAX_TARGETS
+
+
+def test_of_equally_usual_translations_the_most_frequent_in_the_index_are_kept() -> None:
+    many = {line.split("\t")[0]: 1 for line in term_table() if "send" in line.split("\t")[2].split("|")}
+    many["寄"] = 0
+    frequent = {**many, "发送": 50}
+    kept = [term.split(SEPARATOR)[1][1:] for term in bridge_terms(frequent) if term.startswith("send" + SEPARATOR)]
+    assert kept[0] == "发送"

@@ -9,7 +9,7 @@ memory-mapped dictionary of terms, in a cold process as in a warm one, and no ta
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 
 from tooldisco_cli.search.folding import DATA
 
@@ -17,8 +17,8 @@ SEPARATOR = "\x1f"
 PINYIN = "\x1e"
 """Starts the key of a reading: ``\\x1efasong`` leads to 发送."""
 
-MAX_TARGETS = 24
-"""How many targets one key keeps; the most usual translations come first."""
+MAX_TARGETS = 12
+"""How many targets one key keeps: the most usual translations, of these the words most frequent in the index."""
 
 
 def term_table() -> list[str]:
@@ -31,8 +31,10 @@ def term_table() -> list[str]:
     return lzma.decompress((DATA / "terms.tsv.xz").read_bytes()).decode().splitlines()
 
 
-def bridge_terms(vocabulary: Collection[str]) -> Iterator[str]:
-    """Yield the engine terms of every pair of the table whose target ``vocabulary`` (words of an index) has.
+def bridge_terms(vocabulary: Mapping[str, int]) -> Iterator[str]:
+    """Yield the engine terms of every pair of the table whose target ``vocabulary`` has.
+
+    ``vocabulary`` maps the words of an index to the number of documents they are in.
 
     A target of several words, such as ``exchang_rate``, counts when the vocabulary has each of them.
     """
@@ -63,6 +65,6 @@ def bridge_terms(vocabulary: Collection[str]) -> Iterator[str]:
             if present:
                 add(term, word, rank)
     for key, targets in ranked.items():
-        best = sorted(targets.items(), key=lambda item: (item[1], item[0]))[:MAX_TARGETS]
+        best = sorted(targets.items(), key=lambda item: (item[1], -vocabulary.get(item[0], 0), item[0]))[:MAX_TARGETS]
         for target, rank in best:
             yield f"{key}{SEPARATOR}{min(rank, 9)}{target}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -151,7 +152,7 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     from tooldisco_cli.search.engine import utf8
     from tooldisco_cli.search.segmentation import index_terms
 
-    vocabulary: set[str] = set()
+    vocabulary: Counter[str] = Counter()
     ordered = sorted(entries, key=lambda entry: entry.name)
     all_names = {entry.name for entry in ordered}
     for place, entry in enumerate(ordered):
@@ -165,9 +166,9 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
             found, pairs = index_terms("\n".join(texts))
             if field in COUNTED_ONCE:
                 found, pairs = list(dict.fromkeys(found)), list(dict.fromkeys(pairs))
-            vocabulary.update(found)
             words += found * FIELD_WEIGHTS[field]
             grams += pairs * FIELD_WEIGHTS[field]
+        vocabulary.update(set(words))
         keys = dict.fromkeys(key for name in (tool.name, *tool.aliases) for key in name_keys(name))
         yield {
             "text": " ".join(words),
