@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tooldisco_cli.catalog.snapshot import Entry
-from tooldisco_cli.catalog.tool import Layer, Source, Tool
+from tooldisco_cli.catalog.tool import Annotations, Layer, Source, Tool
 from tooldisco_cli.errors import IndexBroken, UsageError
 from tooldisco_cli.search.index import SearchIndex
 
@@ -256,6 +256,14 @@ def test_a_product_is_found_in_small_letters(written: str, asked: str) -> None:
 def test_the_object_of_a_sentence_counts_also_when_the_dictionary_has_it_with_its_verb() -> None:
     crm = [entry(f"crm_{n}", "查询客户资料", tags=("客户",)) for n in range(3)]
     assert names(SearchIndex.build([*ENTERPRISE, *crm]), "给客户发短信")[0] == "send_sms"
+
+
+def test_where_words_leave_it_open_the_tool_that_only_reads_comes_first() -> None:
+    writes = entry("b_sheet", "Excel workbook rows")
+    reads = entry("z_sheet", "Excel workbook rows", annotations=Annotations(read_only=True))
+    assert names(SearchIndex.build([writes, reads]), "excel workbook") == ["z_sheet", "b_sheet"]
+    clearly = entry("b_sheet", "Write Excel workbook rows")
+    assert names(SearchIndex.build([clearly, reads]), "write excel workbook")[0] == "b_sheet"
 
 
 def test_expected_queries_are_never_searched() -> None:

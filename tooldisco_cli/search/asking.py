@@ -133,7 +133,11 @@ class Asked:
             query = Query.boolean_query([(Occur.Must, query), *must])
         scored, total = engine.ranked(self._searcher, query, limit, count=count)
         order = engine.places(self._searcher, [address for _, address in scored])
-        found = [(place, address, score) for place, (score, address) in zip(order, scored, strict=True)]
+        safer = 1.0 + self._weights.read_only
+        found = [
+            (place, address, score if place % 2 else score * safer)
+            for place, (score, address) in zip(order, scored, strict=True)
+        ]
         return sorted(found, key=lambda item: (-item[2], item[0])), total
 
     def _ordered(

@@ -176,7 +176,7 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
             "names": " ".join(keys),
             "category": utf8(tool.category),
             "tag": [utf8(tag) for tag in tool.tags],
-            "place": place,
+            "place": 2 * place + (not tool.annotations.read_only),
             "document": dump(document),
         }
     yield {"bridge": " ".join(bridge_terms(vocabulary))}

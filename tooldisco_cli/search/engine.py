@@ -107,7 +107,7 @@ def ranked(searcher: Searcher, query: Query, limit: int, *, count: bool = True) 
 
 
 def places(searcher: Searcher, addresses: Sequence[DocAddress]) -> list[int]:
-    """Return each document's place in the catalog's order by name: what breaks ties."""
+    """Return each document's place in the catalog's order by name, which breaks ties: even if the tool only reads."""
     return [int(place or 0) for place in searcher.fast_field_values("place", list(addresses))]
 
 

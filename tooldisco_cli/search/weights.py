@@ -39,6 +39,8 @@ class Weights:
     """How much of the lesser forms of a concept is added to its best (disjunction-max with a tie breaker)."""
     covered: float = 0.4
     """How far a sentence of the query counts as answered once a tool before answers it (see ``intents``)."""
+    read_only: float = 0.01
+    """How much is added to a tool that changes nothing: where words leave it open, the harmless one comes first."""
 
 
 DEFAULT = Weights()
