@@ -21,10 +21,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tooldisco_cli import __version__, paths
+from tooldisco_cli import paths
 from tooldisco_cli.catalog.footprint import footprint
 from tooldisco_cli.errors import IndexBroken
 from tooldisco_cli.search.index import SearchIndex
+from tooldisco_cli.version import __version__
 
 if TYPE_CHECKING:
     from tooldisco_cli.catalog.snapshot import Catalog

@@ -123,7 +123,7 @@ def _plan(call: Call, *, masked: bool) -> _Plan:
 
 
 def _version() -> str:
-    from tooldisco_cli import __version__
+    from tooldisco_cli.version import __version__
 
     return __version__
 
