@@ -36,7 +36,9 @@ def read_text_file(
                     lines.append(line[:_MAX_ANSWER_CHARS])
                 total = os.fstat(text.fileno()).st_size
         except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is not in {used}: {error.reason} at byte {error.start}; give encoding") from None
+            raise ValueError(
+                f"{path} is not in {used}: {error.reason} at byte {error.start}; give encoding"
+            ) from None
     return {
         "text": "".join(lines),
         "first_line": first_line,

@@ -16,6 +16,7 @@ from tooldisco_cli.builtin.statements import require_reading
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
+    from pymysql.cursors import SSCursor
 
 QUERY_SECONDS = 50
 _READING = frozenset({"SELECT", "WITH", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "VALUES", "TABLE"})
@@ -32,11 +33,22 @@ def query_mysql(
         with connection.cursor() as setting:
             setting.execute("SET SESSION TRANSACTION READ ONLY")
             setting.execute("START TRANSACTION READ ONLY")
+            setting.execute(f"SET SESSION sql_select_limit={max_rows + 1}")
         cursor = connection.cursor(pymysql.cursors.SSCursor)
-        cursor.execute(sql, tuple(params) if params else None)
-        columns = [column[0] for column in cursor.description or ()]
-        # The connection is dropped, not drained: what the server has not sent yet is never read.
-        return rows.table(columns, cursor, max_rows) if columns else rows.table([], [], max_rows)
+        try:
+            cursor.execute(sql, tuple(params) if params else None)
+            columns = [column[0] for column in cursor.description or ()]
+            return rows.table(columns, cursor if columns else (), max_rows)
+        finally:
+            _abandon(cursor)
+
+
+def _abandon(cursor: SSCursor) -> None:
+    """Forget rows that the server may still be sending, which closing the cursor would read to the last."""
+    result = cursor._result
+    if result is not None:
+        result.unbuffered_active = False
+    cursor.connection = None  # type: ignore[assignment]
 
 
 def write_mysql(
@@ -119,7 +131,7 @@ def _connection(context: Context) -> Iterator[Connection[Any]]:
     except pymysql.err.Error as error:
         raise ValueError(f"the database refused: {_said(error)}") from None
     finally:
-        # Not close(): that waits to tell the server, which may still be sending rows that nobody wants.
+        # Not close(): that would wait to say good-bye to a server that may still be sending rows.
         connection._force_close()
 
 
@@ -127,7 +139,10 @@ def _limit_time(connection: Connection[Any]) -> None:
     """Ask the server itself to stop a statement that takes too long; MariaDB and MySQL spell it differently."""
     import pymysql
 
-    for statement in (f"SET SESSION max_statement_time={QUERY_SECONDS}", f"SET max_execution_time={QUERY_SECONDS}000"):
+    for statement in (
+        f"SET SESSION max_statement_time={QUERY_SECONDS}",
+        f"SET max_execution_time={QUERY_SECONDS}000",
+    ):
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement)

@@ -18,9 +18,7 @@ _STEPS = 20_000
 _PRAGMAS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
 )
-_READING = frozenset(
-    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-)
+_READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
 _REFUSED_FUNCTIONS = frozenset({"load_extension", "readfile", "writefile", "edit"})
 
 
@@ -76,7 +74,7 @@ def list_sqlite_tables(*, path: str, context: Context) -> dict[str, Any]:
 
 
 def _described(connection: sqlite3.Connection, name: str, kind: str) -> dict[str, Any]:
-    columns = connection.execute("SELECT name, type, \"notnull\", pk FROM pragma_table_info(?)", [name]).fetchall()
+    columns = connection.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?)', [name]).fetchall()
     quoted = '"' + name.replace('"', '""') + '"'
     count = connection.execute(f"SELECT count(*) FROM {quoted}").fetchone()[0]  # noqa: S608 - a name, quoted
     return {

@@ -1,0 +1,22 @@
+"""Servers that tests of several folders share; each is started once, when the first test asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from services import mariadb_server, postgres_server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[dict[str, str]]:
+    """Give the variables of a running MariaDB with an empty database ``shop``."""
+    with mariadb_server() as variables:
+        yield variables
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[dict[str, str]]:
+    """Give the variables of a running PostgreSQL with an empty database ``shop``."""
+    with postgres_server() as variables:
+        yield variables
