@@ -28,7 +28,7 @@ def send_sms(
     template_values: Mapping[str, Any] | None = None,
     context: Context,
 ) -> dict[str, Any]:
-    """Send an approved template to the phones (the API's SendSms). Raises ConnectionError when the service refuses."""
+    """Send an approved template to the phones (the API's SendSms). Raises ConnectionError when it is refused."""
     own_endpoint = context.environment.get("ALIYUN_SMS_ENDPOINT", "").strip()
     endpoint = (own_endpoint or ENDPOINT).rstrip("/")
     query = {

@@ -68,7 +68,7 @@ def send_feishu_message(*, text: str, title: str | None = None, context: Context
 
 
 def dingtalk_sign(stamp: str, secret: str) -> str:
-    """Return DingTalk's signature: HMAC-SHA256 of ``stamp`` (milliseconds), newline and secret, keyed by the secret."""
+    """Return DingTalk's signature: HMAC-SHA256 of ``stamp`` (milliseconds), newline, secret, keyed by the secret."""
     digest = hmac.new(secret.encode(), f"{stamp}\n{secret}".encode(), hashlib.sha256).digest()
     return base64.b64encode(digest).decode()
 

@@ -99,13 +99,14 @@ def convert_lunar_date(*, date: str, from_: str = "gregorian", leap_month: bool 
         if from_ == "lunar":
             lunar = LunarDate(year, month, number, leap_month)
             solar = lunar.toSolarDate()
-            if LunarDate.fromSolarDate(solar.year, solar.month, solar.day) != lunar:
-                raise ValueError("that month has no such day")
         else:
             solar = dt.date(year, month, number)
             lunar = LunarDate.fromSolarDate(year, month, number)
     except (ValueError, IndexError, KeyError) as error:
         raise ValueError(f"{date} is no day of the {from_} calendar that is known (1900 to 2099): {error}") from None
+    back = LunarDate.fromSolarDate(solar.year, solar.month, solar.day)
+    if (lunar.year, lunar.month, lunar.day) != (back.year, back.month, back.day):
+        raise ValueError(f"the lunar month of {date} has no such day")
     place = (lunar.year - 4) % 60
     name = _STEMS[place % 10] + _BRANCHES[place % 12]
     leap = bool(lunar.isLeapMonth)

@@ -1,9 +1,9 @@
 """E-mail over SMTP.
 
-``SMTP_HOST`` says where. Optional are ``SMTP_PORT`` (465 with ``ssl``, else 587), ``SMTP_USER`` and ``SMTP_PASSWORD``,
-``SMTP_FROM`` (else ``SMTP_USER``), and ``SMTP_TLS``: ``starttls``, ``ssl``, ``none``, or ``auto`` (the default: TLS
-from the first byte on port 465, elsewhere STARTTLS where the server offers it). ``SMTP_CA_FILE`` names an authority to
-trust beside the system's own. A password is never sent without TLS, except to this machine.
+``SMTP_HOST`` says where and ``SMTP_FROM`` who sends. Optional are ``SMTP_PORT`` (465 with ``ssl``, else 587),
+``SMTP_USER`` and ``SMTP_PASSWORD``, and ``SMTP_TLS``: ``starttls``, ``ssl``, ``none``, or ``auto`` (the default: TLS
+from the first byte on port 465, elsewhere STARTTLS where the server offers it). ``SMTP_CA_FILE`` names an authority
+to trust beside the system's own. A password is never sent without TLS, except to this machine.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def send_email(
     Raises ValueError for an address or header that cannot be, ConnectionError for a server that refuses, and when
     some recipients are refused, with their names; the others have then got the message.
     """
-    sender = context.environment.get("SMTP_FROM", "").strip() or variable(context, "SMTP_USER")
+    sender = variable(context, "SMTP_FROM")
     message = EmailMessage()
     message["From"] = _addresses([sender])[0]
     message["To"] = _addresses(to)

@@ -45,10 +45,10 @@ def query_mysql(
 
 def _abandon(cursor: SSCursor) -> None:
     """Forget rows that the server may still be sending, which closing the cursor would read to the last."""
-    result = cursor._result
+    result = getattr(cursor, "_result", None)
     if result is not None:
         result.unbuffered_active = False
-    cursor.connection = None  # type: ignore[assignment]
+    vars(cursor)["connection"] = None
 
 
 def write_mysql(
@@ -105,26 +105,26 @@ def _connection(context: Context) -> Iterator[Connection[Any]]:
     import pymysql
 
     authority = context.environment.get("MYSQL_SSL_CA", "").strip()
-    settings = {
-        "host": variable(context, "MYSQL_HOST"),
-        "port": number_variable(context, "MYSQL_PORT", 3306),
-        "user": variable(context, "MYSQL_USER"),
-        "password": context.environment.get("MYSQL_PASSWORD", ""),
-        "database": variable(context, "MYSQL_DATABASE"),
-    }
+    host = variable(context, "MYSQL_HOST")
     try:
         connection = pymysql.connect(
-            **settings,
+            host=host,
+            port=number_variable(context, "MYSQL_PORT", 3306),
+            user=variable(context, "MYSQL_USER"),
+            password=context.environment.get("MYSQL_PASSWORD", ""),
+            database=variable(context, "MYSQL_DATABASE"),
             charset="utf8mb4",
             autocommit=False,
             connect_timeout=10,
             read_timeout=QUERY_SECONDS + 5,
             write_timeout=30,
             local_infile=False,
-            ssl={"ca": authority} if authority else None,
+            ssl_ca=authority or None,
+            ssl_verify_cert=bool(authority),
+            ssl_verify_identity=bool(authority),
         )
     except pymysql.err.OperationalError as error:
-        raise ConnectionError(f"the database at {settings['host']} cannot be reached: {_said(error)}") from None
+        raise ConnectionError(f"the database at {host} cannot be reached: {_said(error)}") from None
     try:
         _limit_time(connection)
         yield connection

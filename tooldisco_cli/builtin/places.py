@@ -67,13 +67,10 @@ def open_file(path: str, context: Context, *, max_bytes: int | None = None) -> B
     """Open a file for reading. Raises like :func:`existing_file`."""
     place = existing_file(path, context, max_bytes=max_bytes)
     descriptor = os.open(place, os.O_RDONLY | _NO_FOLLOW | _BINARY | _NO_BLOCK)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError(f"{path} is no regular file")
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
+    os.close(descriptor)
+    raise ValueError(f"{path} is no regular file")
 
 
 def write_new(path: str, data: bytes, context: Context) -> Path:
@@ -156,6 +153,7 @@ def _inside(path: str, context: Context) -> Path:
     if not any(place.is_relative_to(folder) and place != folder for folder in allowed):
         names = ", ".join(map(str, allowed)) or "none"
         raise PermissionError(
-            f"{path} is outside the folders that file tools may use ({names}); allowed_folders in settings adds others"
+            f"{path} is outside the folders that file tools may use ({names}); "
+            "allowed_folders in settings says which they are"
         )
     return place

@@ -111,7 +111,7 @@ def _connection(place: Path, path: str, *, writing: bool) -> Iterator[sqlite3.Co
         connection.close()
 
 
-def _reader(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
+def _reader(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     if action == sqlite3.SQLITE_PRAGMA:
         return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_FUNCTION and second in _REFUSED_FUNCTIONS:
@@ -119,7 +119,7 @@ def _reader(action: int, first: str | None, second: str | None, database: str | 
     return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
 
 
-def _writer(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
+def _writer(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     if action in {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH}:
         return sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_PRAGMA:

@@ -68,7 +68,7 @@ def convert_data_format(*, text: str, from_: str, to: str, indent: int = 2) -> d
     import tomli_w
 
     if not isinstance(value, dict):
-        raise ValueError("a TOML document is a table, and this is none")
+        raise ValueError("a TOML document is a table, and this is none")  # noqa: TRY004 - the text is at fault
     try:
         return {"text": tomli_w.dumps(value)}
     except (TypeError, ValueError) as error:
