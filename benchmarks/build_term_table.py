@@ -55,12 +55,12 @@ def characters() -> dict[str, str]:
         if line and not line.startswith("#"):
             traditional, simplified = line.split("\t")
             table[traditional] = simplified.split(" ")[0]
-    for one, other in table.items():
-        seen = {one}
-        while other in table and other not in seen:
-            seen.add(other)
-            other = table[other]
-        table[one] = other
+    for one, first in table.items():
+        last, seen = first, {one}
+        while last in table and last not in seen:
+            seen.add(last)
+            last = table[last]
+        table[one] = last
     return {one: other for one, other in sorted(table.items()) if one != other and len(one) == len(other) == 1}
 
 

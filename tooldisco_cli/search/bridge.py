@@ -17,7 +17,7 @@ SEPARATOR = "\x1f"
 PINYIN = "\x1e"
 """Starts the key of a reading: ``\\x1efasong`` leads to 发送."""
 
-MAX_TARGETS = 12
+MAX_TARGETS = 8
 """How many targets one key keeps: the most usual translations, of these the words most frequent in the index."""
 
 
