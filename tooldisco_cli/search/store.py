@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FORMAT = 1
+FORMAT = 2
 """Grows whenever what is written into an index changes; the version of the program counts too."""
 
 _GRAIN_NS = 2_000_000_000
