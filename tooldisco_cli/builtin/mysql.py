@@ -131,8 +131,7 @@ def _connection(context: Context) -> Iterator[Connection[Any]]:
     except pymysql.err.Error as error:
         raise ValueError(f"the database refused: {_said(error)}") from None
     finally:
-        # Not close(): that would wait to say good-bye to a server that may still be sending rows.
-        connection._force_close()
+        connection.close()
 
 
 def _limit_time(connection: Connection[Any]) -> None:
