@@ -10,16 +10,38 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from tooldisco_cli.errors import UsageError
+
 _PACKAGE = Path(__file__).resolve().parent
 
 
 def _folder(kind: str, environment: Mapping[str, str] | None) -> Path:
     home = (os.environ if environment is None else environment).get("TOOLDISCO_HOME")
     if home:
-        return Path(home).expanduser().absolute() / kind
+        return expanded(home).absolute() / kind
     import platformdirs
 
     return Path(getattr(platformdirs, f"user_{kind}_dir")("tooldisco", appauthor=False))
+
+
+def expanded(text: str | Path) -> Path:
+    """Return a path with ``~`` as a home folder; as a shell does, unchanged where there is no such user."""
+    path = Path(text)
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
+def working_folder() -> Path:
+    """Return the folder that the process works in.
+
+    Raises UsageError when it was deleted meanwhile.
+    """
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("the working folder is gone", hint="change to a folder that exists") from error
 
 
 def config_folder(environment: Mapping[str, str] | None = None) -> Path:

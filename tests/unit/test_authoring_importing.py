@@ -82,6 +82,13 @@ class TestSources:
         _, catalog = imported(tmp_path, [{"type": "function", "function": function}])
         assert catalog.get("a").tool.input_schema == schema
 
+    def test_tools_that_the_model_service_runs_itself_are_skipped(self, tmp_path: Path) -> None:
+        report, catalog = imported(
+            tmp_path, {"type": "web_search_20250305", "name": "web_search"}, tool("a", type="custom")
+        )
+        assert [entry.name for entry in catalog] == ["a"]
+        assert report.skipped == (("web_search", "is run by the model's service itself (type web_search_20250305)"),)
+
     @pytest.mark.parametrize("content", [b"", b"nothing", b"[]", b"{}", b"\xff\xfe", b'{"tools": []}', b"[1]"])
     def test_that_define_nothing_are_wrong_usage(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "x.json").write_bytes(content)
@@ -181,7 +188,7 @@ class TestKeys:
             ({"type": "string"}, "its input schema has type 'string'; arguments are an object"),
             ({"type": "object", "properties": []}, "input_schema.properties: must be a table of parameters"),
             ({"type": "object", "default": math.inf}, "Out of range float values are not JSON compliant"),
-            ({"type": "object", "title": "\ud800"}, "surrogates not allowed"),
+            ({"type": "object", "title": "\ud800"}, "holds half a character ('\\ud800')"),
         ],
     )
     def test_that_make_a_tool_useless_skip_it(self, tmp_path: Path, schema: Any, reason: str) -> None:
@@ -234,6 +241,17 @@ class TestRoundTrip:
     def test_text_of_many_lines_is_written_as_such(self, tmp_path: Path) -> None:
         imported(tmp_path, tool("a", description="One.\nTwo."))
         assert 'description = """\nOne.\nTwo."""\n' in (tmp_path / "tools.d" / "srv.toml").read_text()
+
+    @pytest.mark.parametrize("default", [1, None])
+    def test_what_a_terminal_would_obey_is_written_as_escapes(self, tmp_path: Path, default: Any) -> None:
+        rogue = "a\x9b31m\u202eb\u2066\u200b\ufeff\u2028\U000e0041 '\\u202e' 👨\u200d👩 می\u200cخواهم"
+        schema = OBJECT | {"properties": {rogue: {"description": rogue, "default": default}}}
+        _, catalog = imported(tmp_path, tool("a", description=rogue, input_schema=schema))
+        text = (tmp_path / "tools.d" / "srv.toml").read_text(encoding="utf-8")
+        assert not set("\x1b\x9b\u202e\u2066\u200b\ufeff\u2028\U000e0041") & set(text)
+        assert "👨\u200d👩 می\u200cخواهم" in text
+        assert catalog.get("a").tool.input_schema == schema
+        assert catalog.get("a").tool.description == rogue
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
     @given(texts, st.dictionaries(texts, json_values, max_size=3), texts.filter(lambda name: name.strip()))

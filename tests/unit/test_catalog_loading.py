@@ -125,6 +125,26 @@ class TestLayers:
             ("warning", "no such folder: /nowhere/b"),
         ]
 
+    def test_a_home_of_nobody_is_a_folder_that_is_not_there(self, house: House) -> None:
+        catalog = house.load(
+            settings=Settings(tools_dirs=("~no-such-user/a",)), TOOLDISCO_TOOLS_DIR="~no-such-user/b"
+        )
+        assert [problem.message for problem in catalog.problems] == [
+            "no such folder: ~no-such-user/a",
+            "no such folder: ~no-such-user/b",
+        ]
+        with pytest.raises(UsageError, match="does not exist"):
+            house.load(Path("~no-such-user/c"))
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows keeps a folder that a process works in")
+    def test_a_working_folder_that_was_deleted_is_told(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        gone = house.root / "gone"
+        gone.mkdir()
+        monkeypatch.chdir(gone)
+        gone.rmdir()
+        with pytest.raises(UsageError, match="the working folder is gone"):
+            load_catalog(environment=house.environment)
+
     def test_settings_are_read_where_none_are_given(self, house: House) -> None:
         config = house.root / "home" / "config" / "config.toml"
         config.parent.mkdir(parents=True)
@@ -255,6 +275,24 @@ class TestAliases:
         catalog = house.load()
         assert catalog.get("sms").name == "send_sms"
         assert catalog.get("send sms").name == "send_sms"
+
+    def test_of_an_untrusted_tool_never_are_other_spellings_of_a_trusted_one(self, house: House) -> None:
+        house.write(house.shipped, tool("send_sms", keys='aliases = ["twilio:sms"]') + tool("b"))
+        evil = tool("a", keys='aliases = ["sendSms", "Send-SMS", "twilio sms", "mine"]') + tool("Twilio-SMS")
+        house.write(house.project, evil)
+        catalog = house.load()
+        for alias in "sendSms", "Send-SMS", "SEND_SMS", "twilio sms", "Twilio SMS", "twilio:sms":
+            assert catalog.get(alias).name == "send_sms"
+        assert catalog.get("mine").name == "a"
+        assert [note for note in catalog.notes if "'sendSms' is another spelling of 'send_sms'" in note]
+        assert catalog.get("Twilio-SMS").name == "Twilio-SMS"
+
+    def test_of_symbols_alone_or_like_a_version_are_aliases_too(self, house: House) -> None:
+        house.write(house.shipped, tool("b", keys='aliases = ["***", "b 2"]'))
+        house.write(house.project, tool("a", keys='aliases = ["???", "b@2"]'))
+        catalog = house.load()
+        assert (catalog.get("***").name, catalog.get("???").name) == ("b", "a")
+        assert [note for note in catalog.notes if "'b@2' is another spelling of 'b'" in note]
 
 
 class TestTrust:

@@ -28,6 +28,12 @@ def test_without_it_the_platform_decides(monkeypatch: pytest.MonkeyPatch) -> Non
     assert paths.config_folder({}).name == "tooldisco"
 
 
+def test_a_tilde_is_a_home_folder_and_unchanged_where_there_is_no_such_user() -> None:
+    assert paths.expanded("~/x") == Path.home() / "x"
+    assert paths.expanded("~no-such-user/x") == Path("~no-such-user/x")
+    assert paths.config_folder({"TOOLDISCO_HOME": "~no-such-user"}) == Path.cwd() / "~no-such-user" / "config"
+
+
 def test_the_shipped_tools_are_a_folder() -> None:
     assert paths.shipped_tools().name == "tools.d"
 

@@ -29,11 +29,14 @@ _HINTS = {
     "idempotentHint": "idempotent",
     "openWorldHint": "open_world",
 }
-_KNOWN = frozenset(
-    {"name", "title", "description", "category", "tags", "annotations"}
-    | {"input_schema", "inputSchema", "parameters", "output_schema", "outputSchema"}
-)
+_SCHEMAS = frozenset({"input_schema", "inputSchema", "parameters"})
+_KNOWN = _SCHEMAS | {
+    *("name", "title", "description", "category", "tags", "annotations"),
+    *("output_schema", "outputSchema"),
+}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]+")
+_OBEYED = re.compile("[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
+"""What TOML lets through and a terminal would obey or hide: written as escapes, which read back the same."""
 _MAX_SOURCE = 256 * 1024 * 1024
 
 
@@ -94,6 +97,12 @@ def import_definitions(source: Path, target: Path, *, server: str, overwrite: bo
     )
 
 
+def _runs_at_service(definition: Mapping[str, Any]) -> bool:
+    """Whether a Messages API request names a server tool, such as web search, which has a type and no schema."""
+    kind = definition.get("type", "custom")
+    return kind not in ("custom", "function") and isinstance(kind, str) and not _SCHEMAS & definition.keys()
+
+
 class _Import:
     """One import, with what it has to tell."""
 
@@ -115,6 +124,8 @@ class _Import:
             name = definition.get("name")
             if not isinstance(name, str) or not name.strip():
                 self.skipped.append((place, "has no name"))
+            elif _runs_at_service(definition):
+                self.skipped.append((name, f"is run by the model's service itself (type {definition['type']})"))
             elif name not in by_name:
                 by_name[name] = dict(definition)
             elif by_name[name] == definition:
@@ -130,6 +141,8 @@ class _Import:
             text = tool_toml(tool)
         except (ValueError, RecursionError) as error:
             why = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            if isinstance(error, UnicodeEncodeError):
+                why = f"holds half a character ({error.object[error.start]!a})"
             self.skipped.append((original, why))
             return None
         problems = parse_manifest(f"manifest = 1\n\n{text}".encode(), "").problems
@@ -273,7 +286,7 @@ def tool_toml(tool: JsonObject) -> str:
     Text of many lines is the pleasant way, but it cannot hold a carriage return, and a literal no ``'''``.
     """
     schemas: dict[str, str] = {
-        key: json.dumps(tool[key], indent=2, ensure_ascii=False) + "\n"
+        key: _OBEYED.sub(_json_escape, json.dumps(tool[key], indent=2, ensure_ascii=False)) + "\n"
         for key in ("input_schema", "output_schema")
         if key in tool and _holds_null(tool[key])
     }
@@ -297,7 +310,11 @@ def _written(tool: JsonObject, schemas: Mapping[str, str], *, literal: bool, mul
     if literal:
         for key, mark in marks.items():
             text = text.replace(f'{key} = "{mark}"\n', f"{key} = '''\n{schemas[key]}'''\n", 1)
-    return text
+    return _OBEYED.sub(lambda match: f"\\U{ord(match.group()):08X}", text)
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    return json.dumps(match.group())[1:-1]
 
 
 def _holds_null(value: Any) -> bool:
@@ -312,7 +329,7 @@ def _write(files: Mapping[Path, str], target: Path, *, overwrite: bool, importin
     there = [path for path in files if os.path.lexists(path)]
     if there and not overwrite:
         listed = ", ".join(str(path) for path in there[:3])
-        raise UsageError(f"already there: {listed}", hint="choose another folder, or overwrite them")
+        raise UsageError(f"already there: {listed}", hint="choose another folder, or allow overwriting (--overwrite)")
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target} is not a folder")
     written = set(map(str, files))

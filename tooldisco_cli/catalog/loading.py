@@ -65,7 +65,7 @@ def find_layers(
     environment = os.environ if environment is None else environment
     settings = Settings() if settings is None else settings
     shipped = paths.shipped_tools()
-    project = paths.project_tools(Path.cwd() if cwd is None else cwd)
+    project = paths.project_tools(paths.working_folder() if cwd is None else cwd)
     candidates = [
         Layer("shipped", str(shipped)),
         Layer("system", str(paths.system_tools())),
@@ -76,17 +76,17 @@ def find_layers(
     problems: list[Problem] = []
     beside = paths.config_folder(environment)
     configured = [
-        (str(settings_file(environment)), text, beside / Path(text).expanduser()) for text in settings.tools_dirs
+        (str(settings_file(environment)), text, beside / paths.expanded(text)) for text in settings.tools_dirs
     ]
     listed = [text for text in environment.get(TOOLS_DIR_VARIABLE, "").split(os.pathsep) if text.strip()]
-    configured += [(TOOLS_DIR_VARIABLE, text, Path(text).expanduser().absolute()) for text in listed]
+    configured += [(TOOLS_DIR_VARIABLE, text, paths.expanded(text).absolute()) for text in listed]
     for origin, text, folder in configured:
         if folder.is_dir():
             candidates.append(Layer("tools-dir", str(folder)))
         else:
             problems.append(Problem(origin, 0, f"no such folder: {text}", key="tools_dirs", severity="warning"))
     for given in tools_dirs:
-        folder = Path(given).expanduser().absolute()
+        folder = paths.expanded(given).absolute()
         if not folder.is_dir():
             what = "is not a folder" if folder.exists() else "does not exist"
             raise UsageError(f"--tools-dir {given}: {what}", hint="give the folder that holds the manifests")
@@ -105,7 +105,7 @@ def _same_folder(one: Path, other: Path) -> bool:
 
 def project_layer(cwd: Path | None = None) -> LoadedLayer | None:
     """Return the project's layer with its manifests, for `tooldisco trust`, or None where there is no project."""
-    project = paths.project_tools(Path.cwd() if cwd is None else cwd)
+    project = paths.project_tools(paths.working_folder() if cwd is None else cwd)
     if project is None or _same_folder(project, paths.shipped_tools()):
         return None
     return load_layer(Layer("project", str(project)))
@@ -250,14 +250,15 @@ def _alias_collisions(by_name: Mapping[str, tuple[Entry, ...]]) -> tuple[list[Pr
     """Tell of aliases that reach another tool than the one that declares them: a name wins over any alias."""
     problems: list[Problem] = []
     notes: list[str] = []
-    claimed: dict[str, Entry] = {}
-    for entry in Catalog(by_name=by_name).by_precedence:
+    catalog = Catalog(by_name=by_name)
+    for entry in catalog:
         for alias in entry.tool.aliases:
-            holder = by_name[alias][0] if alias in by_name else claimed.setdefault(alias, entry)
-            if holder.name == entry.name:
+            holder = catalog.holder(alias)
+            if holder is None or holder.name == entry.name:
                 continue
-            what = "name" if holder.name == alias else "alias"
-            message = f"{alias!r} is also the {what} of {holder.name!r}, which it will reach"
+            what = "also the alias of" if alias in holder.tool.aliases else "another spelling of"
+            what = "also the name of" if holder.name == alias else what
+            message = f"{alias!r} is {what} {holder.name!r}, which it will reach"
             if holder.source.layer == entry.source.layer:
                 problems.append(
                     Problem(entry.source.path, entry.source.line, message, key="aliases", severity="warning")

@@ -127,6 +127,11 @@ class Catalog:
             details={"suggestions": near} if near else None,
         )
 
+    def holder(self, word: str) -> Entry | None:
+        """Return the tool that a name or alias reaches, no version being meant; None for neither."""
+        versions = self._exact(word) or self._spelled(word)
+        return _current(versions) if versions else None
+
     def near_names(self, name: str, limit: int = 3) -> list[str]:
         """Return the names most like a mistyped one, most alike first."""
         from difflib import get_close_matches
@@ -136,13 +141,27 @@ class Catalog:
 
     @cached_property
     def _aliases(self) -> Mapping[str, str]:
-        return {alias: entry.name for entry in reversed(self.by_precedence) for alias in entry.tool.aliases}
+        """Aliases with the tools that they reach; none of an untrusted tool that spells a trusted one otherwise."""
+        trusted = [entry for entry in self.entries if entry.trusted]
+        taken: set[str] = set()
+        if len(trusted) < len(self.entries):
+            taken = {normalised_name(word) for entry in trusted for word in (entry.name, *entry.tool.aliases)}
+            taken.discard("")
+        return {
+            alias: entry.name
+            for entry in reversed(self.by_precedence)
+            for alias in entry.tool.aliases
+            if entry.trusted or normalised_name(alias) not in taken
+        }
 
     @cached_property
     def _normalised(self) -> Mapping[str, str]:
-        aliases = {normalised_name(alias): name for alias, name in self._aliases.items()}
-        names = {normalised_name(entry.name): entry.name for entry in reversed(self.by_precedence)}
-        return aliases | names
+        spelled: dict[str, str] = {}
+        for trusted in (False, True):
+            entries = [entry for entry in reversed(self.entries) if entry.trusted is trusted]
+            spelled |= {normalised_name(alias): entry.name for entry in entries for alias in entry.tool.aliases}
+            spelled |= {normalised_name(entry.name): entry.name for entry in entries}
+        return spelled
 
     def _exact(self, name: str) -> tuple[Entry, ...]:
         return self.by_name.get(name) or self.by_name.get(self._aliases.get(name, ""), ())

@@ -24,7 +24,9 @@ def show_import(report: ImportReport, folder: Path, output: Output) -> None:
         body["notes"] = [{"what": what, "note": note} for what, note in report.notes]
         print_json(SCHEMA, body)
         return
-    print_line(f"{report.tools:,} tools in {len(report.files):,} manifests below {visible(str(folder))}")
+    tools = f"{report.tools:,} {'tool' if report.tools == 1 else 'tools'}"
+    manifests = f"{len(report.files):,} {'manifest' if len(report.files) == 1 else 'manifests'}"
+    print_line(f"{tools} in {manifests} below {visible(str(folder))}")
     for old, new in report.renamed:
         print_line(f"renamed {visible(old)} to {visible(new)}; the old name stays as an alias")
     for what, why in report.skipped:
