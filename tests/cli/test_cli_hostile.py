@@ -32,6 +32,14 @@ def test_a_tool_as_toml_holds_no_control_and_reads_back_the_same(tooldisco, user
     assert tool["input_schema"]["properties"]["a"]["default"] == "\u202e"
 
 
+def test_a_list_marks_tools_that_nobody_has_approved_in_a_pipe_too(tooldisco, tmp_path):
+    folder = tmp_path / "work" / "tools.d"
+    folder.mkdir()
+    (folder / "own.toml").write_text(MANIFEST)
+    (line,) = [line for line in tooldisco("tools", "list").out.splitlines() if line.startswith("rogue")]
+    assert "[not trusted]" in line
+
+
 @pytest.mark.parametrize(("count", "said"), [(1, "1 tool in 1 manifest below"), (2, "2 tools in 1 manifest below")])
 def test_an_import_counts_what_it_wrote(tooldisco, tmp_path, count, said):
     source = tmp_path / "some.jsonl"

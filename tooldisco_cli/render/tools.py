@@ -102,7 +102,12 @@ def show_tools(entries: Sequence[Entry], catalog: Catalog, output: Output) -> No
 
 
 def _cells(entry: Entry) -> list[str]:
-    return [visible(entry.name), visible(entry.tool.category), visible(entry.tool.version), visible(entry.tool.title)]
+    tool = entry.tool
+    return [visible(tool.name), visible(tool.category), visible(tool.version), _marked(entry, visible(tool.title))]
+
+
+def _marked(entry: Entry, title: str) -> str:
+    return title if entry.trusted else f"[not trusted] {title}".rstrip()
 
 
 def _list_on_terminal(console: Console, entries: Sequence[Entry]) -> None:
@@ -118,9 +123,8 @@ def _list_on_terminal(console: Console, entries: Sequence[Entry]) -> None:
     rows = []
     for entry in entries:
         cells = dict(zip(columns, [*_cells(entry), summary(entry.tool.description, 200)], strict=True))
-        cells["title"] = cells["title"] or ("" if description else summary(entry.tool.description, 80))
-        if not entry.trusted:
-            cells["title"] = f"[not trusted] {cells['title']}".rstrip()
+        if not description and not entry.tool.title:
+            cells["title"] = _marked(entry, summary(entry.tool.description, 80))
         rows.append([text for name, text in cells.items() if name not in left_out])
     shown = [name for name in columns if name not in left_out]
     print_grid(console, [columns[name] for name in shown], rows, heads=shown)
