@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -105,7 +105,7 @@ class Session:
         self._record(event)
         return event
 
-    async def run(self, text: str) -> AsyncIterator[Event]:
+    async def run(self, text: str) -> AsyncGenerator[Event, None]:
         """Answer one thing that the person says; the last event is SessionEnded, whatever happens.
 
         When the task that iterates is cancelled, open calls are answered as not run before the cancellation goes on.

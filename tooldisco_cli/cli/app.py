@@ -18,6 +18,13 @@ class _Root(LazyGroup):
     elsewhere: ClassVar = {
         "search": "search",
         "tools": "tools",
+        "run": "run",
+        "sessions": "sessions",
+        "tokens": "tokens",
+        "trust": "trust",
+        "results": "results",
+        "usage": "usage",
+        "doctor": "doctor",
     }
 
 
@@ -33,8 +40,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from tooldisco_cli import __version__
         from tooldisco_cli.render.streams import print_line
+        from tooldisco_cli.version import __version__
 
         print_line(f"tooldisco {__version__}")
         raise typer.Exit

@@ -1,0 +1,79 @@
+"""A person at the terminal, in place of a model or beside one: chooses, fills in, answers questions."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tooldisco_cli.render.streams import json_text, print_note
+from tooldisco_cli.render.tools import type_words
+from tooldisco_cli.render.untrusted import visible
+
+if TYPE_CHECKING:
+    from tooldisco_cli.agent.guided import Choice
+
+
+async def _line(prompt: str) -> str:
+    def read() -> str:
+        sys.stderr.write(prompt)
+        sys.stderr.flush()
+        return sys.stdin.readline()
+
+    return (await asyncio.to_thread(read)).strip()
+
+
+def can_ask() -> bool:
+    """Whether somebody sits at the terminal."""
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
+
+
+async def answer_question(question: str, options: Sequence[str]) -> str:
+    """Put a model's question before the person; a number chooses an option."""
+    print_note(f"\n{visible(question)}")
+    for number, option in enumerate(options, 1):
+        print_note(f"  {number}. {visible(option)}")
+    said = await _line("> ")
+    if said.isascii() and said.isdigit() and 1 <= int(said) <= len(options):
+        return options[int(said) - 1]
+    return said
+
+
+async def confirm_guided() -> bool:
+    """Offer to go on without a model."""
+    print_note("\nWithout a model you can still search, choose and run tools yourself (--model guided).")
+    return (await _line("Do that now? [Y/n] ")).lower() in {"", "y", "yes", "是", "好"}
+
+
+class TerminalPerson:
+    """Answers for the guided backend."""
+
+    async def choose(self, question: str, choices: Sequence[Choice], *, otherwise: str) -> int | str:
+        """Ask for a number, or for other text."""
+        print_note(f"\n{question}")
+        for number, choice in enumerate(choices, 1):
+            about = visible(choice.about)
+            print_note(f"  {number}. {visible(choice.name)}  {about[:100]}{'…' if len(about) > 100 else ''}")
+        said = await _line(f"[{f'1-{len(choices)}, ' if choices else ''}{otherwise}] ")
+        if said.isascii() and said.isdigit() and 1 <= int(said) <= len(choices):
+            return int(said) - 1
+        return said
+
+    async def fill(self, name: str, schema: Mapping[str, Any], *, required: bool, trouble: str) -> str:
+        """Ask for one parameter: its type, choices and default are shown; Enter leaves an optional one out."""
+        if trouble:
+            print_note(f"  {visible(trouble)}")
+        elif schema.get("description"):
+            print_note(f"  {visible(str(schema['description']))}")
+        options = schema.get("enum")
+        if isinstance(options, list):
+            for number, option in enumerate(options, 1):
+                print_note(f"    {number}. {visible(json_text(option))}")
+        default = f", default {json_text(schema['default'])}" if "default" in schema else ""
+        need = "" if required else ", optional"
+        said = await _line(f"  {visible(name)} ({visible(type_words(schema))}{need}{default}): ")
+        if isinstance(options, list) and said.isascii() and said.isdigit() and 1 <= int(said) <= len(options):
+            chosen = options[int(said) - 1]
+            return chosen if isinstance(chosen, str) else json_text(chosen)
+        return said
