@@ -14,7 +14,7 @@ from tooldisco_cli.catalog.snapshot import Catalog
 from tooldisco_cli.execution.masking import Masker
 from tooldisco_cli.execution.pipeline import Workbench
 from tooldisco_cli.execution.protocol import Approver
-from tooldisco_cli.execution.secrecy import secrets_of
+from tooldisco_cli.execution.secrecy import MIN_SECRET_LENGTH, secrets_of
 from tooldisco_cli.meta.answering import Asker, MetaTools
 from tooldisco_cli.meta.definitions import SYSTEM_PROMPT
 from tooldisco_cli.search.index import SearchIndex
@@ -91,7 +91,9 @@ def open_session(opening: Opening) -> Session:
 
 def all_secrets(catalog: Catalog, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return every secret value that any tool of the catalog, or the model service, takes from the environment."""
-    found = {environment[name] for name in _OWN_SECRETS if environment.get(name)}
+    own = (environment.get(name, "") for name in _OWN_SECRETS)
+    # A server of one's own takes any key, such as `x`, and masking that would mask half of every word.
+    found = {value for value in own if len(value) >= MIN_SECRET_LENGTH}
     for versions in catalog.by_name.values():
         for entry in versions:
             server = entry.server

@@ -27,6 +27,9 @@ JsonObject = dict[str, Any]
 
 SCHEMA = "tooldisco.trace/1"
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}")
+_STRUCTURE = frozenset(
+    {"schema", "event", "type", "role", "session", "at", "stop", "stop_reason", "media_type", "id"}
+)
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -88,11 +91,23 @@ class TraceWriter:
         if self._file is None:
             return
         try:
-            self._file.write(json.dumps(self._masker.json(line), ensure_ascii=False, default=str) + "\n")
+            self._file.write(json.dumps(_masked(line, self._masker), ensure_ascii=False, default=str) + "\n")
             self._file.flush()
         except OSError as error:
             self.failure = f"the session is no longer recorded: {error}"
             self.close()
+
+
+def _masked(value: Any, masker: Masker) -> Any:
+    """Return a line with secrets masked in every text but those that make it a trace; keys stay as they are."""
+    if isinstance(value, dict):
+        return {
+            key: item if key in _STRUCTURE and isinstance(item, str) else _masked(item, masker)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_masked(item, masker) for item in value]
+    return masker.json(value)
 
 
 def _mend(path: Path) -> None:

@@ -192,12 +192,18 @@ class _OnTerminal:
         from rich.text import Text
 
         width = self._width
-        body = Text("\n".join(part for line in lines for part in (wrap(line, width - 4) or [""])))
+        body = Text("\n".join(part for line in lines for part in _indented(line, width - 4)))
         self._console.print(
             Panel(body, title=Text(title, f"bold {style}"), title_align="left", border_style=style, width=width),
             soft_wrap=False,
         )
         self._console.print()
+
+
+def _indented(line: str, width: int) -> list[str]:
+    """Break a line and keep its indentation, which carries the structure of JSON and lists."""
+    margin = line[: min(len(line) - len(line.lstrip(" ")), width // 2)]
+    return [margin + part for part in wrap(line, width - len(margin))] or [""]
 
 
 def call_of(event: ToolUse) -> tuple[str, Any]:
