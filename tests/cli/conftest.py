@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-COMMAND = [sys.executable, "-c", "from tooldisco_cli.cli import main; main()"]
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
+from running import COMMAND, SHOP, Ran
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """The environment of a user who has just installed the program."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLDISCO", "ANTHROPIC"))}
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LC_ALL", "PYTHONIOENCODING"):
+    for name in (
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "COLUMNS",
+        "LC_ALL",
+        "PYTHONIOENCODING",
+        "PYTHONUTF8",
+        "PYTHONUNBUFFERED",
+    ):
         kept.pop(name, None)
     (tmp_path / "work").mkdir()
     return {**kept, "TOOLDISCO_HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"}
@@ -72,3 +64,9 @@ def user_tools(tmp_path: Path) -> Callable[[str], Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def shop(user_tools: Callable[..., Path]) -> Path:
+    """The small catalog of these tests, in the user's own layer."""
+    return user_tools(SHOP, "shop.toml")

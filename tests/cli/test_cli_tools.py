@@ -7,7 +7,7 @@ import tomllib
 
 import jsonschema
 import pytest
-from test_cli_search import schema_of
+from running import schema_of
 
 GOOD = '[[tool]]\nname = "good"\ndescription = "A good one."\ncommand.argv = ["true"]\n'
 
@@ -77,7 +77,8 @@ def test_versions_live_side_by_side(tooldisco, user_tools):
         "argv": ["old"], "output": "text", "success_exit_codes": [0]}  # fmt: skip
     shown = tooldisco("tools", "show", "pay").out
     assert "1.0 (deprecated)" in shown
-    assert [hit["version"] for hit in tooldisco("search", "pay", "--json").json["results"]] == ["2.0"]
+    found = tooldisco("search", "pay", "--json").json["results"]
+    assert [hit["version"] for hit in found if hit["name"] == "pay"] == ["2.0"]
     missing = tooldisco("tools", "show", "pay@3.0")
     assert missing.code == 1
     assert "2.0, 1.0" in missing.err
@@ -118,14 +119,24 @@ def test_a_bad_manifest_is_reported_and_never_hides_the_good_ones(tooldisco, use
     assert tooldisco("tools", "check").code == 3
 
 
-@pytest.mark.parametrize("before", [True, False])
-def test_global_options_stand_before_or_after_the_command(tooldisco, tmp_path, before):
+@pytest.mark.parametrize("at", [0, 1, 2, 3])
+def test_shared_options_stand_before_between_or_after_the_words_of_a_command(tooldisco, tmp_path, at):
     folder = tmp_path / "more"
     folder.mkdir()
     (folder / "a.toml").write_text("manifest = 1\n" + GOOD)
-    option, command = ["--tools-dir", str(folder)], ["tools", "list", "--json"]
-    ran = tooldisco(*option, *command) if before else tooldisco(*command, *option)
-    assert "good" in names(ran)
+    words = ["tools", "list", "--json"]
+    words[at:at] = ["--tools-dir", str(folder), "--no-color", "-q"]
+    assert "good" in names(tooldisco(*words))
+
+
+def test_tools_dirs_given_at_two_places_are_all_used_the_later_above(tooldisco, tmp_path):
+    for folder, text in (("one", GOOD), ("two", GOOD.replace("A good one", "A better one"))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.toml").write_text("manifest = 1\n" + text)
+    ran = tooldisco(
+        "--tools-dir", str(tmp_path / "one"), "tools", "show", "good", "--tools-dir", str(tmp_path / "two"), "--json"
+    )
+    assert ran.json["description"] == "A better one."
 
 
 def test_a_tools_dir_from_the_environment(tooldisco, tmp_path):
@@ -186,6 +197,7 @@ def test_wrong_usage_exits_2_and_suggests(tooldisco):
     ran = tooldisco("serch", "x")
     assert ran.code == 2
     assert "'search'" in ran.err
+    assert "see: tooldisco --help" in ran.err
     as_json = tooldisco("tools", "list", "--nonsense", "--json")
     assert as_json.code == 2
     assert as_json.json["error"]["code"] == "usage"

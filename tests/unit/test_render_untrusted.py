@@ -45,6 +45,19 @@ def test_a_control_sequence_is_shown():
     assert visible("\ud800") == "<U+D800>"
 
 
+def test_what_emoji_and_scripts_need_stays():
+    for text in ("👨\u200d👩\u200d👧", "❤\ufe0f\u200d🔥", "1\ufe0f⃣", "می\u200cخواهم", "क्\u200dष", "©\ufe0f"):
+        assert visible(text) == text
+
+
+def test_a_joiner_or_selector_that_joins_nothing_is_shown():
+    assert visible("send\u200d_email") == "send<U+200D>_email"
+    assert visible("\u200cx") == "<U+200C>x"
+    assert visible("❤\ufe0f\ufe01\ufe02") == "❤\ufe0f<U+FE01><U+FE02>"
+    assert visible("a\U000e0041") == "a<U+E0041>"
+    assert visible("ㅤx") == "<U+3164>x"
+
+
 def test_markup_is_only_text():
     assert visible("[bold]x[/bold] [link=http://evil]y[/link]") == "[bold]x[/bold] [link=http://evil]y[/link]"
 

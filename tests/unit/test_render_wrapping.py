@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from tooldisco_cli.render.terminal import columns_text
 from tooldisco_cli.render.untrusted import visible
-from tooldisco_cli.render.wrapping import pieces, wrap
+from tooldisco_cli.render.wrapping import paragraphs, pieces, shortened, wrap
 
 TEXT = st.text(st.sampled_from("ab c，。（）《发送邮件给客户0-9.,()" + "字词"), max_size=120)
 
@@ -43,6 +43,31 @@ def test_closing_punctuation_never_begins_a_line():
 
 def test_a_run_of_chinese_fills_the_line_that_a_word_began():
     assert wrap("Jira 项目中创建一个工单", 12) == ["Jira 项目中", "创建一个工单"]
+
+
+def test_an_address_is_cut_after_a_slash_or_the_like():
+    assert wrap("https://api.example.com/2010/Accounts/{env:SID}/Messages.json", 40) == [
+        "https://api.example.com/2010/Accounts/",
+        "{env:SID}/Messages.json",
+    ]
+
+
+def test_lines_broken_by_hand_become_paragraphs_and_lists_stay_lists():
+    text = "Send one\ne-mail.\n发送一封\n邮件。\n\nKinds:\n- plain\n- with files\n  indented\n1. first"
+    assert paragraphs(text) == [
+        "Send one e-mail. 发送一封邮件。",
+        "",
+        "Kinds:",
+        "- plain",
+        "- with files",
+        "  indented",
+        "1. first",
+    ]
+
+
+@given(TEXT, st.integers(2, 40))
+def test_shortened_text_fits(text, width):
+    assert cell_len(shortened(text, width)) <= width
 
 
 @given(st.lists(st.tuples(*[st.text(max_size=12).map(visible)] * 3), min_size=1, max_size=6))

@@ -13,9 +13,6 @@ from typing import NoReturn
 
 from tooldisco_cli.errors import Interrupted, TooldiscoError, UsageError
 
-_PIPE_CLOSED = 128 + 13
-"""What a shell reports of a process that SIGPIPE ended."""
-
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and end the process with its exit code (see the table in the README)."""
@@ -26,10 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:
         code = Interrupted.exit_code
     except BrokenPipeError:
-        code = _PIPE_CLOSED
-        _give_up_stdout()
+        from tooldisco_cli.render.streams import end_for_closed_pipe
+
+        end_for_closed_pipe()
     except OSError as error:  # stdout itself: a full disk, say
-        _give_up_stdout()
+        from tooldisco_cli.render.streams import give_up_stdout
+
+        give_up_stdout()
         with contextlib.suppress(OSError):
             sys.stderr.write(f"tooldisco: cannot write the output: {error.strerror}\n")
         code = TooldiscoError.exit_code
@@ -87,10 +87,3 @@ def _report_other(error: Exception, *, as_json: bool) -> int:
         return _report(TooldiscoError(what), as_json=as_json)
     show_surprise(error, as_json=as_json)
     return TooldiscoError.exit_code
-
-
-def _give_up_stdout() -> None:
-    """Let what is still to be written go nowhere, so that the interpreter does not complain at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())

@@ -15,7 +15,7 @@ from tooldisco_cli.errors import CatalogInvalid, UsageError
 
 
 class _Tools(LazyGroup):
-    elsewhere: ClassVar = {}
+    elsewhere: ClassVar = {"dry-run": "execution", "exec": "execution"}
     """Commands of this group that live in modules of their own."""
 
 

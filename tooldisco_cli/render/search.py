@@ -90,9 +90,13 @@ def _row(hit: Hit) -> list[str]:
 
 def _hit(console: Console, hit: Hit, *, explain: bool) -> None:
     name, score, category = visible(hit.name), f"{hit.relevance_score:.2f}", visible(hit.category)
-    gap = min(console.width, WIDEST) - cell_len(name) - cell_len(score) - cell_len(category) - 2
-    parts = (name, "bold cyan"), (" " * max(2, gap), ""), (score, "dim"), (f"  {category}", "green")
-    console.print(styled(*parts))
+    width = min(console.width, WIDEST)
+    gap = width - cell_len(name) - cell_len(score) - cell_len(category) - 2
+    if gap >= 2:
+        console.print(styled((name, "bold cyan"), (" " * gap, ""), (score, "dim"), (f"  {category}", "green")))
+    else:
+        print_wrapped(console, name, "bold cyan")
+        print_wrapped(console, f"{score}  {category}", "green", indent=2)
     if hit.title:
         print_wrapped(console, visible(hit.title), "bold", indent=2, most=2)
     if hit.description.strip():

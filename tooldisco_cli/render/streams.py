@@ -9,7 +9,9 @@ import os
 import re
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
+
+PIPE_CLOSED = 128 + 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,27 @@ def make_streams_safe() -> None:
 
 
 def print_line(text: str) -> None:
-    """Write one line, or several, of safe text to stdout."""
-    sys.stdout.write(text + "\n")
+    """Write one line, or several, of safe text to stdout; ends the process when nobody reads it any more."""
+    try:
+        sys.stdout.write(text + "\n")
+    except BrokenPipeError:
+        end_for_closed_pipe()
+
+
+def end_for_closed_pipe() -> NoReturn:
+    """End the process quietly, with the code that a shell reports of one that SIGPIPE ended.
+
+    Raised here as SystemExit, because typer would turn a BrokenPipeError into 1: "nothing found".
+    """
+    give_up_stdout()
+    raise SystemExit(PIPE_CLOSED)
+
+
+def give_up_stdout() -> None:
+    """Let what is still to be written go nowhere, so that the interpreter does not complain at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
 
 
 def print_note(text: str) -> None:

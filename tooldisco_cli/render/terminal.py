@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tooldisco_cli.render.streams import Output, print_line
+from tooldisco_cli.render.streams import Output, end_for_closed_pipe, print_line
 from tooldisco_cli.render.wrapping import cell_len, wrap
 
 if TYPE_CHECKING:
@@ -31,18 +32,23 @@ def terminal(output: Output, *, stderr: bool = False) -> Console | None:
         return None
     from rich.console import Console
 
-    # Rich takes every dumb terminal to have 80 columns.
-    width = _columns() if os.environ.get("TERM", "").lower() in {"dumb", "unknown"} else None
-    no_color = output.no_color or None
-    return Console(
-        file=stream, width=width, no_color=no_color, highlight=False, markup=False, emoji=False, soft_wrap=True
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            end_for_closed_pipe()
+
+    # Rich takes every dumb terminal to have 80 columns, unless it is told both.
+    dumb = os.environ.get("TERM", "").lower() in {"dumb", "unknown"}
+    width, height = shutil.get_terminal_size() if dumb else (None, None)
+    return Terminal(
+        file=stream,
+        width=width,
+        height=height,
+        no_color=output.no_color or None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
     )
-
-
-def _columns() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns
 
 
 def styled(*parts: tuple[str, str]) -> Text:
