@@ -100,8 +100,8 @@ def _attach(message: EmailMessage, paths: list[str], context: Context) -> None:
         left -= len(data)
         name = places.existing_file(path, context).name
         main, _, sub = (mimetypes.guess_type(name)[0] or "application/octet-stream").partition("/")
-        if main == "text":
-            main, sub = "application", "octet-stream" if sub == "plain" else sub
+        if (main, sub) == ("text", "plain"):  # of an encoding that nobody knows
+            main, sub = "application", "octet-stream"
         message.add_attachment(data, maintype=main, subtype=sub, filename=name)
 
 

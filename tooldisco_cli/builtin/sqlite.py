@@ -74,8 +74,8 @@ def list_sqlite_tables(*, path: str, context: Context) -> dict[str, Any]:
 
 
 def _described(connection: sqlite3.Connection, name: str, kind: str) -> dict[str, Any]:
-    columns = connection.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?)', [name]).fetchall()
     quoted = '"' + name.replace('"', '""') + '"'
+    columns = connection.execute(f"PRAGMA table_info({quoted})").fetchall()
     count = connection.execute(f"SELECT count(*) FROM {quoted}").fetchone()[0]  # noqa: S608 - a name, quoted
     return {
         "name": name,
@@ -83,7 +83,7 @@ def _described(connection: sqlite3.Connection, name: str, kind: str) -> dict[str
         "rows": count,
         "columns": [
             {"name": column, "type": declared, "null": not required, "primary_key": bool(key)}
-            for column, declared, required, key in columns
+            for _, column, declared, required, _, key in columns
         ],
     }
 
