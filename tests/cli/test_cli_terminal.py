@@ -81,10 +81,10 @@ def test_columns_of_a_list_begin_at_the_same_cell_in_every_line(on_terminal, sho
 
 def test_a_list_shows_more_where_there_is_room(on_terminal):
     heads = {columns: on_terminal("tools", "list", "--no-color", columns=columns).split("\n")[0]
-             for columns in (60, 80, 200)}  # fmt: skip
+             for columns in (80, 100, 200)}  # fmt: skip
     heads = {columns: ESCAPES.sub("", head).split() for columns, head in heads.items()}
-    assert heads[60] == ["tool", "category", "title"]
-    assert heads[80] == ["tool", "category", "version", "title"]
+    assert heads[80] == ["tool", "category", "title"]
+    assert heads[100] == ["tool", "category", "version", "title"]
     assert heads[200] == ["tool", "category", "version", "title", "description"]
 
 

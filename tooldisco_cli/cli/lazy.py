@@ -26,7 +26,11 @@ class LazyGroup(TyperGroup):
             module = import_module(f"tooldisco_cli.cli.{self.elsewhere[cmd_name]}")
             command: Any = typer.main.get_command(module.app)
             self.commands[cmd_name] = getattr(command, "commands", {}).get(cmd_name, command)
-        return self.commands.get(cmd_name)
+        command = self.commands.get(cmd_name)
+        if command is not None and command.help and not command.short_help:
+            # Left to itself, the list of commands cuts a sentence short; a short help is broken into lines instead.
+            command.short_help = command.help.split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".") + "."
+        return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that the arguments begin with; suggest from all names when there is none."""

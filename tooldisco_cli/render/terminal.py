@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-NARROW = 72
-"""Below this many columns a view leaves out what is least needed."""
 WIDEST = 100
 """Lines of prose longer than this are hard to read, however wide the terminal is."""
 _GAP = 2

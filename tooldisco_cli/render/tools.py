@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.render.search import summary
 from tooldisco_cli.render.streams import Output, json_text, print_json, print_line
-from tooldisco_cli.render.terminal import NARROW, Column, print_columns, print_grid, print_wrapped, terminal
+from tooldisco_cli.render.terminal import Column, print_columns, print_grid, print_wrapped, terminal
 from tooldisco_cli.render.untrusted import visible, visible_lines
 from tooldisco_cli.render.wrapping import paragraphs
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 TOOLS_SCHEMA = "tooldisco.tools/1"
 TOOL_SCHEMA = "tooldisco.tool/1"
 CATEGORIES_SCHEMA = "tooldisco.categories/1"
+_ROOM_FOR_VERSIONS = 100
 _ROOM_FOR_DESCRIPTIONS = 130
-"""Columns from which a list has descriptions too."""
+"""Columns from which a list has versions and descriptions too."""
 _MOST_OF_EXAMPLE = 1000
 _MOST_CATEGORIES = 30
 
@@ -111,7 +112,7 @@ def _marked(entry: Entry, title: str) -> str:
 
 
 def _list_on_terminal(console: Console, entries: Sequence[Entry]) -> None:
-    version, description = console.width >= NARROW, console.width >= _ROOM_FOR_DESCRIPTIONS
+    version, description = console.width >= _ROOM_FOR_VERSIONS, console.width >= _ROOM_FOR_DESCRIPTIONS
     columns = {
         "tool": Column("bold cyan", most=max(24, console.width // 3)),
         "category": Column("green", most=16),

@@ -8,6 +8,7 @@ variation selector after a character beyond ASCII, as emoji, Persian and Indic s
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _CONTROLS = "\x00-\x1f\x7f-\x9f"
 _CONTROLS_IN_LINES = "\x00-\x09\x0b-\x1f\x7f-\x9f"
@@ -20,8 +21,12 @@ _STRAY = (
     "(?:\\A|(?<=[\x00-\x7f\u200c\u200d]))(?!\ufe0f\u20e3)[\u200c\u200d\ufe00-\ufe0f]"  # U+20E3: a keycap, as in 1️⃣
     "|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]"
 )
-_ROGUE = re.compile(f"[{_CONTROLS}{_HIDDEN}]|{_STRAY}")
-_ROGUE_IN_LINES = re.compile(f"[{_CONTROLS_IN_LINES}{_HIDDEN}]|{_STRAY}")
+
+
+@cache
+def _rogue(*, in_lines: bool) -> re.Pattern[str]:
+    """Compile when first used, as JSON needs neither."""
+    return re.compile(f"[{_CONTROLS_IN_LINES if in_lines else _CONTROLS}{_HIDDEN}]|{_STRAY}")
 
 
 def _shown(match: re.Match[str]) -> str:
@@ -36,10 +41,10 @@ def visible(text: str) -> str:
 
     Runs of white space become one space; an escape becomes ``␛``, a bidirectional override ``<U+202E>``.
     """
-    return _ROGUE.sub(_shown, " ".join(text.split()))
+    return _rogue(in_lines=False).sub(_shown, " ".join(text.split()))
 
 
 def visible_lines(text: str) -> str:
     """Return ``text`` with its lines kept, tabs as four spaces, and all else made visible."""
     lines = text.replace("\r\n", "\n").replace("\t", "    ")
-    return _ROGUE_IN_LINES.sub(_shown, lines)
+    return _rogue(in_lines=True).sub(_shown, lines)

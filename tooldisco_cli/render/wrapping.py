@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 _WIDE = (
     r"\u1100-\u11ff\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
@@ -16,13 +17,16 @@ _WIDE = (
 )
 _CLOSING = "，。、；：？！）》」』】〕〉”’…—％,.;:?!)]}%"
 _OPENING = "（《「『【〔〈“‘([{"
-_PIECE = re.compile(rf"[{re.escape(_OPENING)}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)[{re.escape(_CLOSING)}]*\s*|\s+")
 _SEAM = frozenset("/?&=_-:,.;|\\")
 """After these an address, a path or a long name is cut rather than anywhere."""
-_WIDE_AT_END = re.compile(f"[{_WIDE}]$")
-_WIDE_AT_START = re.compile(f"[{_WIDE}]")
-_OWN_LINE = re.compile(r"\s|[-*•·#>|]|\d+[.)、]|[（(]\d+[)）]")
+_OWN_LINE = r"\s|[-*•·#>|]|\d+[.)、]|[（(]\d+[)）]"
 """How a line begins that is no continuation of the one before: indented, a list's item, a heading, a quotation."""
+
+
+@cache
+def _pattern(expression: str) -> re.Pattern[str]:
+    """Compile when first used: sets as large as these take longer than a search, which with --json needs none."""
+    return re.compile(expression)
 
 
 def cell_len(text: str) -> int:
@@ -37,7 +41,8 @@ def cell_len(text: str) -> int:
 def pieces(text: str) -> Iterator[str]:
     """Yield the parts of a line between which it may break; joined they are the line."""
     at = 0
-    for match in _PIECE.finditer(text):
+    piece = rf"[{re.escape(_OPENING)}]*(?:[{_WIDE}]|[^\s{_WIDE}]+)[{re.escape(_CLOSING)}]*\s*|\s+"
+    for match in _pattern(piece).finditer(text):
         if match.start() > at:
             yield text[at : match.start()]
         yield match.group()
@@ -86,9 +91,9 @@ def paragraphs(text: str) -> list[str]:
     found: list[str] = []
     for line in text.splitlines():
         bare = line.rstrip()
-        if not bare or not found or not found[-1] or _OWN_LINE.match(bare):
+        if not bare or not found or not found[-1] or _pattern(_OWN_LINE).match(bare):
             found.append(bare)
-        elif _WIDE_AT_END.search(found[-1]) and _WIDE_AT_START.match(bare):
+        elif _pattern(f"[{_WIDE}]$").search(found[-1]) and _pattern(f"[{_WIDE}]").match(bare):
             found[-1] += bare
         else:
             found[-1] += f" {bare}"
