@@ -21,6 +21,7 @@ class _Root(LazyGroup):
         "run": "run",
         "sessions": "sessions",
         "tokens": "tokens",
+        "eval": "evaluation",
         "trust": "trust",
         "results": "results",
         "usage": "usage",

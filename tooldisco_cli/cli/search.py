@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,13 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 
 _MOST_OF_STDIN = 1_000_000
 """Bytes of a query that are read; far more than any query says."""
+
+
+class Mode(StrEnum):
+    """How a query is meant."""
+
+    WORDS = "words"
+    REGEX = "regex"
 
 
 @app.command("search", no_args_is_help=True, short_help="Find tools by what they do, in Chinese or English.")
@@ -40,6 +48,10 @@ def search(
             "--explain-tool", metavar="NAME", help="Say why this tool did not come up.", autocompletion=complete_tool
         ),
     ] = None,
+    mode: Annotated[
+        Mode,
+        typer.Option("--mode", help="`words`, or `regex`: the query is a regular expression over the tools' texts."),
+    ] = Mode.WORDS,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Build the index in memory; keep nothing.")] = False,
     as_json: AsJson = False,
     tools_dir: ToolsDirs = None,
@@ -56,7 +68,13 @@ def search(
     from tooldisco_cli.render.search import show_answer, show_unknown_filter
     from tooldisco_cli.search.store import ask
 
+    if mode is Mode.REGEX and (explain or explain_tool):
+        raise UsageError("--explain is for words; a pattern either matches or not")
+
     def question(index: SearchIndex) -> tuple[Answer, dict[str, list[str]]]:
+        if mode is Mode.REGEX:
+            matched = index.search_regex(text, categories=category or (), tags=tag or (), limit=limit)
+            return matched, {}
         answer = index.search(
             text,
             categories=category or (),

@@ -63,7 +63,7 @@ def cut_json(value: Any, limit: int) -> tuple[Any, Cut | None]:
     """Return a JSON value whose text has about ``limit`` characters, and what was left out of its largest part.
 
     Lists keep items of both ends with a remark between; objects keep their keys and lose inside their largest
-    Lists keep items of both ends with a remark between; objects keep their keys and lose inside the largest
+    values first; long texts lose their middle. The answer is always JSON; a remark may stand where an item was.
     """
     cuts: list[Cut] = []
     shown = _cut_value(value, max(limit, 20), cuts)
