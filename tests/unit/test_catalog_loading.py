@@ -118,11 +118,11 @@ class TestLayers:
         with pytest.raises(UsageError, match="is not a folder"):
             house.load(house.write(house.root / "x", "") / "m.toml")
 
-    def test_a_missing_folder_of_settings_or_variable_is_a_warning(self, house: House) -> None:
+    def test_a_missing_folder_of_settings_or_variable_is_told(self, house: House) -> None:
         catalog = house.load(settings=Settings(tools_dirs=("/nowhere/a",)), TOOLDISCO_TOOLS_DIR="/nowhere/b")
         assert [(problem.severity, problem.message) for problem in catalog.problems] == [
-            ("warning", "no such folder: /nowhere/a"),
-            ("warning", "no such folder: /nowhere/b"),
+            ("error", "no such folder: /nowhere/a"),
+            ("error", "no such folder: /nowhere/b"),
         ]
 
     def test_a_home_of_nobody_is_a_folder_that_is_not_there(self, house: House) -> None:

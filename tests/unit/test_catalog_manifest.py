@@ -520,3 +520,16 @@ def test_no_document_makes_it_raise(document: dict[str, Any], tools: list[dict[s
     text = tomli_w.dumps({"manifest": 1} | ({"tool": tools} if tools else {}) | document)
     manifest = parse_manifest(text.encode(), "m.toml")
     assert all(problem.line for problem in manifest.problems if problem.severity == "error")
+
+
+def test_the_names_of_meta_tools_are_taken():
+    from tooldisco_cli.catalog.manifest import parse_manifest
+    from tooldisco_cli.catalog.tool import RESERVED_NAMES
+    from tooldisco_cli.meta.definitions import META_NAMES
+
+    assert META_NAMES == RESERVED_NAMES
+    for name in RESERVED_NAMES:
+        manifest = parse_manifest(
+            f'manifest = 1\n[[tool]]\nname = "{name}"\ncommand.argv = ["x"]\n'.encode(), "x.toml"
+        )
+        assert "meta tool" in manifest.problems[0].message

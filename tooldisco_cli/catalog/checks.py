@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from tooldisco_cli.catalog.tool import HttpExecutor, JsonObject, McpServer, Tool
+from tooldisco_cli.catalog.tool import RESERVED_NAMES, HttpExecutor, JsonObject, McpServer, Tool
 from tooldisco_cli.catalog.versions import is_version
 from tooldisco_cli.tomlfile import Fault, Problem, dotted
 from tooldisco_cli.tomlposition import KeyPath
@@ -33,6 +33,8 @@ def tool_faults(tool: Tool) -> Iterator[Fault]:
         found = f"has {' and '.join(executors)}" if executors else "does not say how it runs"
         key: KeyPath = (executors[1],) if executors else ()
         yield Fault(key, found, f"exactly one of {', '.join(EXECUTORS)}")
+    if tool.name in RESERVED_NAMES:
+        yield Fault(("name",), f"{tool.name!r} is the name of a meta tool", "choose another name")
     yield from _control_faults(tool)
     for key, version in chain(
         [(("version",), tool.version)],
@@ -168,7 +170,7 @@ def _example_faults(tool: Tool) -> Iterator[Fault]:
     validator = jsonschema.validators.validator_for(tool.input_schema, jsonschema.Draft202012Validator)
     for index, example in enumerate(tool.examples):
         try:
-            # With a registry of its own the validator never fetches a $ref: checking a stranger's manifest is offline.
+            # Given a registry, the validator fetches no $ref: checking a stranger's manifest is offline.
             errors = list(validator(tool.input_schema, registry=REGISTRY).iter_errors(example.input))
         except Exception as trouble:  # an unresolvable $ref arrives as one of many types
             yield Fault(("input_schema",), f"cannot be used: {_first_line(str(trouble))}")

@@ -56,7 +56,7 @@ def find_layers(
     settings: Settings | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[list[Layer], list[Problem]]:
-    """Return the layers that exist, lowest first, and a warning for each configured folder that does not.
+    """Return the layers that exist, lowest first, and a problem for each configured folder that does not.
 
     A folder that stands twice counts once, at its higher place; the shipped folder is never a project's.
 
@@ -84,7 +84,7 @@ def find_layers(
         if folder.is_dir():
             candidates.append(Layer("tools-dir", str(folder)))
         else:
-            problems.append(Problem(origin, 0, f"no such folder: {text}", key="tools_dirs", severity="warning"))
+            problems.append(Problem(origin, 0, f"no such folder: {text}", key="tools_dirs"))
     for given in tools_dirs:
         folder = paths.expanded(given).absolute()
         if not folder.is_dir():

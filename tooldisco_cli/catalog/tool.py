@@ -14,6 +14,8 @@ JsonObject = dict[str, Any]
 
 FORMAT = 1
 NAME_PATTERN = r"^[a-zA-Z0-9_-]{1,64}$"
+RESERVED_NAMES = frozenset({"search_tools", "execute_dynamic_tool", "list_categories", "read_result", "ask_user"})
+"""Names of the meta tools, which a model must be able to tell from the catalog's."""
 _STRICT: JsonObject = {"extra": "forbid", "use_attribute_docstrings": True}
 
 

@@ -35,6 +35,8 @@ class Hit:
     path: str
     """The manifest's path."""
     line: int
+    trusted: bool = True
+    """Whether it may be executed: false for a project's tool that nobody approved."""
     contributions: tuple[Contribution, ...] = ()
     """Empty unless the search was asked to explain."""
 

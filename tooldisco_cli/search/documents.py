@@ -118,6 +118,7 @@ def stored_document(entry: Entry) -> dict[str, Any]:
         "aliases": list(tool.aliases),
         "version": tool.version,
         "input_schema": tool.input_schema,
+        "trusted": entry.trusted,
         "layer": entry.source.layer.kind,
         "path": entry.source.path,
         "line": entry.source.line,
@@ -146,6 +147,27 @@ def name_keys(name: str) -> Iterator[str]:
         yield normalised
 
 
+def _holders(entries: Iterable[Entry]) -> dict[str, tuple[bool, str]]:
+    """Return what each name key reaches first, as the catalog resolves it: whether by a tool's own name, and whose.
+
+    Trusted tools come before others and names before aliases, so that a project cannot take over a word that
+    reaches another tool.
+    """
+    holders: dict[str, tuple[bool, str]] = {}
+    for own in (True, False):
+        for entry in sorted(entries, key=lambda entry: not entry.trusted):
+            for name in (entry.name,) if own else entry.tool.aliases:
+                for key in name_keys(name):
+                    holders.setdefault(key, (own, entry.name))
+    return holders
+
+
+def _may_claim(key: str, entry: Entry, holders: Mapping[str, tuple[bool, str]]) -> bool:
+    """Whether a tool is called by a key: it holds it, or shares it as another spelling of its own trusted name."""
+    own, holder = holders[key]
+    return holder == entry.name or (own and entry.trusted and key in name_keys(entry.name))
+
+
 def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     """Yield the engine's document of each tool, by name, then the one that carries the term table."""
     from tooldisco_cli.search.bridge import bridge_terms
@@ -155,6 +177,7 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     vocabulary: Counter[str] = Counter()
     ordered = sorted(entries, key=lambda entry: entry.name)
     all_names = {entry.name for entry in ordered}
+    holders = _holders(ordered)
     for place, entry in enumerate(ordered):
         tool = entry.tool
         document = stored_document(entry)
@@ -170,6 +193,7 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
             grams += pairs * FIELD_WEIGHTS[field]
         vocabulary.update(set(words))
         keys = dict.fromkeys(key for name in (tool.name, *tool.aliases) for key in name_keys(name))
+        keys = dict.fromkeys(key for key in keys if _may_claim(key, entry, holders))
         yield {
             "text": " ".join(words),
             "grams": " ".join(grams),

@@ -179,6 +179,7 @@ def _hit(document: Mapping[str, Any], relevance: float, contributions: tuple[Con
         layer=document["layer"],
         path=document["path"],
         line=document["line"],
+        trusted=document["trusted"],
         contributions=contributions,
     )
 

@@ -6,9 +6,11 @@ against the finished index, so which of the two built it does not matter to a se
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from functools import cache
 
+from tooldisco_cli import paths
 from tooldisco_cli.search.stopwords import STOP_WORDS
 from tooldisco_cli.search.words import bigrams, index_words, runs, stems
 
@@ -23,8 +25,20 @@ def _cutter() -> Callable[[str], list[str]]:
         import jieba
 
         jieba.setLogLevel(logging.ERROR)
+        # jieba keeps its parsed dictionary as marshalled data in a file of a fixed name, and reads whatever is there:
+        # in a folder for everybody, somebody else could have put it there.
+        jieba.dt.tmp_dir = _own_folder()
         return lambda run: list(jieba.cut_for_search(run))
     return lambda run: list(rjieba.cut_for_search(run))
+
+
+def _own_folder() -> str:
+    folder = paths.cache_folder() / "jieba"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return tempfile.mkdtemp(prefix="tooldisco-jieba-")
+    return str(folder)
 
 
 @cache

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FORMAT = 2
+FORMAT = 3
 """Grows whenever what is written into an index changes; the version of the program counts too."""
 
 _GRAIN_NS = 2_000_000_000
@@ -107,7 +107,7 @@ def open_index(
             opened = _from_disk(place)
             if opened is not None:
                 return opened
-            if not (place.folder / "meta.json").exists():
+            if not os.path.exists(place.folder / "meta.json"):  # noqa: PTH110 - also when the folder cannot be entered
                 break
     return _build(place, tools_dirs, cwd, environment, use_cache=use_cache)
 
@@ -159,10 +159,10 @@ def _place(tools_dirs: Sequence[str | Path], cwd: Path | None, environment: Mapp
     from zlib import crc32
 
     config = paths.config_folder(environment)
-    project = paths.project_tools(Path.cwd() if cwd is None else cwd)
+    project = paths.project_tools(paths.working_folder() if cwd is None else cwd)
     folders = [paths.shipped_tools(), paths.system_tools(), config / "tools.d", *([project] if project else [])]
     listed = environment.get("TOOLDISCO_TOOLS_DIR", "").split(os.pathsep)
-    given = [Path(text).expanduser().absolute() for text in (*filter(str.strip, listed), *tools_dirs)]
+    given = [paths.expanded(text).absolute() for text in (*filter(str.strip, listed), *tools_dirs)]
     folders += given
     files = (config / "config.toml", paths.state_folder(environment) / "trust.json")
     words = [__version__, str(FORMAT), *map(str, folders), "", *map(str, tools_dirs), *map(str, files)]
