@@ -162,10 +162,18 @@ def _holders(entries: Iterable[Entry]) -> dict[str, tuple[bool, str]]:
     return holders
 
 
-def _may_claim(key: str, entry: Entry, holders: Mapping[str, tuple[bool, str]]) -> bool:
-    """Whether a tool is called by a key: it holds it, or shares it as another spelling of its own trusted name."""
-    own, holder = holders[key]
-    return holder == entry.name or (own and entry.trusted and key in name_keys(entry.name))
+def _claimed(entry: Entry, holders: Mapping[str, tuple[bool, str]]) -> Iterator[str]:
+    """Yield the keys that call a tool: those it holds, and other spellings of its own name that it shares.
+
+    Of an untrusted tool a word counts only when no spelling of it reaches another tool.
+    """
+    for name in (entry.name, *entry.tool.aliases):
+        keys = list(name_keys(name))
+        held = [key for key in keys if holders[key][1] == entry.name]
+        if entry.trusted:
+            yield from keys if name == entry.name else held
+        elif len(held) == len(keys):
+            yield from held
 
 
 def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
@@ -192,8 +200,7 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
             words += found * FIELD_WEIGHTS[field]
             grams += pairs * FIELD_WEIGHTS[field]
         vocabulary.update(set(words))
-        keys = dict.fromkeys(key for name in (tool.name, *tool.aliases) for key in name_keys(name))
-        keys = dict.fromkeys(key for key in keys if _may_claim(key, entry, holders))
+        keys = dict.fromkeys(_claimed(entry, holders))
         yield {
             "text": " ".join(words),
             "grams": " ".join(grams),
