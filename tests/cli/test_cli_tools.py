@@ -167,6 +167,8 @@ def test_a_project_may_add_but_not_override_before_it_is_trusted(tooldisco, work
     ran = tooldisco("tools", "list", "--json")
     by_name = {tool["name"]: tool for tool in ran.json["tools"]}
     assert by_name["good"]["trusted"] is False
+    assert "[not trusted]" in tooldisco("tools", "list", "-q").out
+    assert tooldisco("search", "good", "-n", "1").out.split()[:5][3:] == ["[not", "trusted]"]
     assert by_name["send_sms"]["layer"] == "shipped"
     assert "send_sms" in ran.err
     assert "trust" in ran.err

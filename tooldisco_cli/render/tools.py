@@ -117,7 +117,7 @@ def _list_on_terminal(console: Console, entries: Sequence[Entry]) -> None:
         "tool": Column("bold cyan", most=max(24, console.width // 3)),
         "category": Column("green", most=16),
         "version": Column("dim", most=10),
-        "title": Column(most=40 if description else None),
+        "title": Column(most=40 if description else None, lines=2),
         "description": Column("dim", lines=1),
     }
     left_out = {name for name, fits in (("version", version), ("description", description)) if not fits}
