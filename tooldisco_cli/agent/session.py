@@ -390,7 +390,7 @@ def _result_event(use: JsonObject, reply: Reply, seconds: float) -> ToolResult:
         text=text,
         images=sum(isinstance(block, ImageBlock) for block in reply.blocks),
         seconds=round(seconds, 3),
-        size=done.size if done else len(text),
+        size=done.size if done and done.ok else len(text),
         shown=len(text),
         cut=asdict(done.cut) if done and done.cut else None,
         handle=done.handle if done else None,

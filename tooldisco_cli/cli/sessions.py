@@ -147,16 +147,20 @@ def export(
     ctx: typer.Context,
     session: SessionName,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.")] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture of a terminal.")] = None,
     width: Annotated[int, typer.Option("--width", min=40, max=200, help="Columns of the page.")] = 100,
     quiet: Quiet = False,
 ) -> None:
-    """Write a session as a page to send to somebody."""
-    if html is None:
-        raise UsageError("say where to: --html FILE")
+    """Write a session as a page or a picture to send to somebody."""
+    if html is None and svg is None:
+        raise UsageError("say where to: --html FILE or --svg FILE")
     from tooldisco_cli.agent.trace import read_trace
-    from tooldisco_cli.render.sessions import write_html
+    from tooldisco_cli.render.sessions import write_page
 
-    write_html(read_trace(trace_path(session)), html, width, common(ctx).output)
+    trace = read_trace(trace_path(session))
+    for path in (html, svg):
+        if path is not None:
+            write_page(trace, path, width, common(ctx).output, as_svg=path is svg)
 
 
 @app.command("resume", no_args_is_help=True)

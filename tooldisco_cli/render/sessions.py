@@ -53,21 +53,37 @@ def replayed(trace: Trace) -> Iterator[Event]:
         yield event
 
 
-def write_html(trace: Trace, path: Path, width: int, output: Output) -> None:
-    """Write a session as one HTML page without scripts or addresses. Raises ToolFailed when it cannot be written."""
+def write_page(trace: Trace, path: Path, width: int, output: Output, *, as_svg: bool) -> None:
+    """Write a session as one HTML page or SVG picture, without scripts and without addresses to load anything from.
+
+    Raises ToolFailed when it cannot be written.
+    """
     import io
+    import re
 
     from rich.console import Console
 
     console = Console(
-        record=True, width=width, file=io.StringIO(), highlight=False, markup=False, emoji=False,
-        force_terminal=True, color_system="truecolor", soft_wrap=True,
-    )  # fmt: skip
+        record=True,
+        width=width,
+        file=io.StringIO(),
+        highlight=False,
+        markup=False,
+        emoji=False,
+        force_terminal=True,
+        color_system="truecolor",
+        soft_wrap=True,
+    )
     view = session_view(Output(), console=console)
     for event in replayed(trace):
         view(event)
+    if as_svg:
+        # Rich's pictures fetch their fonts from a site; without that, the viewer's own monospace does.
+        page = re.sub(r"@font-face\s*\{.*?\}", "", console.export_svg(title="tooldisco"), flags=re.DOTALL)
+    else:
+        page = console.export_html(inline_styles=True)
     try:
-        path.write_text(console.export_html(inline_styles=True), "utf-8")
+        path.write_text(page, "utf-8")
     except OSError as error:
         raise ToolFailed(f"{path} cannot be written: {error.strerror or error}") from error
     output.note(f"written to {visible(str(path))}")
