@@ -84,17 +84,13 @@ def by_word(contributions: Iterable[Contribution]) -> list[tuple[str, float, lis
 
 
 def _row(hit: Hit) -> list[str]:
-    what = " · ".join(part for part in (_title(hit), summary(hit.description)) if part)
+    what = " · ".join(part for part in (visible(hit.title), summary(hit.description)) if part)
     return [visible(hit.name), f"{hit.relevance_score:.2f}", visible(hit.category), _mark(hit) + what]
 
 
 def _mark(hit: Hit) -> str:
     """Return the words that set a tool apart which nobody has approved."""
     return "" if hit.trusted else "[not trusted] "
-
-
-def _title(hit: Hit) -> str:
-    return visible(hit.title) if hit.trusted else f"[not trusted] {visible(hit.title)}".rstrip()
 
 
 def _hit(console: Console, hit: Hit, *, explain: bool) -> None:
@@ -108,9 +104,8 @@ def _hit(console: Console, hit: Hit, *, explain: bool) -> None:
         print_wrapped(console, f"{score}  {category}", "green", indent=2)
     if not hit.trusted:
         print_wrapped(console, "not trusted: it cannot run before `tooldisco trust`", "yellow", indent=2)
-    title = _title(hit)
-    if title:
-        print_wrapped(console, title, "bold", indent=2, most=2)
+    if hit.title:
+        print_wrapped(console, visible(hit.title), "bold", indent=2, most=2)
     if hit.description.strip():
         print_wrapped(console, visible(hit.description[:_READ]), indent=2, most=2)
     if explain:
