@@ -33,7 +33,8 @@ def mysql(mariadb: dict[str, str]) -> Iterator[dict[str, str]]:
         )
         cursor.execute(
             "INSERT INTO customers (name, phone, amount, joined, photo) VALUES"
-            " ('韩梅梅', '+8613800138000', 12000.50, '2026-01-02 03:04:05', x'ff00'), ('李雷', NULL, 9000, NULL, NULL)"
+            " ('韩梅梅', '+8613800138000', 12000.50, '2026-01-02 03:04:05', x'ff00'),"
+            " ('李雷', NULL, 9000, NULL, NULL)"
         )
         cursor.execute("CREATE OR REPLACE VIEW rich AS SELECT name FROM customers WHERE amount > 10000")
     connection.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import unicodedata
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, DivisionByZero, InvalidOperation, Overflow
@@ -15,6 +16,9 @@ _MAX_DIGITS = 4000
 _MAX_DEPTH = 60
 _EXACT = Arithmetic(prec=60, Emax=9999, Emin=-9999, traps=[InvalidOperation, DivisionByZero, Overflow])
 _SIGNS = {"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "，": ",", "√": "sqrt", "π": "pi"}
+# A number with % and nothing to divide by behind it; else % is the remainder.
+_PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%(?=\s*(?:$|[)*/+,-]|of\b))")
+_OF = re.compile(r"\bof\b")
 _CONSTANTS = {"pi": Decimal("3.14159265358979323846264338327950288419716939937510"), "e": Decimal(1).exp(_EXACT)}
 
 
@@ -24,6 +28,8 @@ def calculate(*, expression: str) -> dict[str, Any]:
     Raises ValueError for what is no arithmetic, is too large, or has no value such as 1/0.
     """
     text = "".join(_SIGNS.get(letter, letter) for letter in unicodedata.normalize("NFKC", expression)).strip()
+    text = _PER_CENT.sub(r"(\1/100)", text)
+    text = _OF.sub("*", text)
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -75,20 +81,26 @@ class _Walker:
         if len(written) > _MAX_DIGITS:
             raise ValueError("a number has too many digits")
         try:
-            return Decimal(written)
+            number = Decimal(written)
         except InvalidOperation:  # 0x1F and its like
-            return Decimal(node.value)
+            number = Decimal(node.value)
+        if abs(number.adjusted()) > _MAX_DIGITS:
+            raise Overflow
+        return number
 
     def _operation(self, node: ast.BinOp, depth: int) -> Decimal:
         left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
         work = _EXACT.copy()
+        work.clear_flags()
         if isinstance(node.op, ast.Pow):
             result = self._power(left, right, work)
         elif isinstance(node.op, ast.FloorDiv):
             result = work.divide(left, right).to_integral_value(ROUND_FLOOR)
+            work.clear_flags()
         elif isinstance(node.op, ast.Mod):
-            quotient = work.divide(left, right).to_integral_value(ROUND_FLOOR)
-            result = work.subtract(left, work.multiply(quotient, right))
+            result = work.remainder(left, right)
+            if result and (result < 0) != (right < 0):  # as in Python, it has the sign of what is divided by
+                result = work.add(result, right)
         else:
             apply = _OPERATIONS.get(type(node.op))
             if apply is None:
@@ -115,6 +127,7 @@ class _Walker:
         if name == "sqrt":
             self._count(name, arguments, 1, 1)
             work = _EXACT.copy()
+            work.clear_flags()
             result = work.sqrt(arguments[0])
             self.exact &= not work.flags[_inexact()]
             return result

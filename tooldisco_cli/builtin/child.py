@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
+
+# On Linux the system kills the child when the thread that waits for it is gone, however that came about.
+_TRAMPOLINE = (
+    "import ctypes,os,sys\n"
+    "ctypes.CDLL(None).prctl(1, 9)\n"
+    "os.getppid() == int(sys.argv[1]) or os._exit(1)\n"
+    "try: os.execvp(sys.argv[2], sys.argv[2:])\n"
+    "except OSError as error: sys.exit(f'{sys.argv[2]}: {error.strerror}')"
+)
+_living: set[subprocess.Popen[bytes]] = set()
 
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP", "TESSDATA_PREFIX")
 
@@ -49,7 +63,7 @@ def run(
         start = time.monotonic()
         try:
             process = subprocess.Popen(
-                list(command),
+                _tied(command, variables),
                 stdin=text,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -59,6 +73,7 @@ def run(
             )
         except FileNotFoundError:
             raise FileNotFoundError(f"the program {command[0]} is not installed") from None
+        _living.add(process)
         stopped: list[str] = []
         outputs = [_Reader(stream, max_output, process, stopped) for stream in (process.stdout, process.stderr)]
         try:
@@ -67,8 +82,9 @@ def run(
             stopped.append("time")
         finally:
             end(process)
+            _living.discard(process)
             for output in outputs:
-                output.join(5)
+                output.close()
     return Ended(
         exit_code=process.returncode,
         stdout=bytes(outputs[0].data),
@@ -76,6 +92,22 @@ def run(
         stopped=stopped[0] if stopped else "",
         seconds=round(time.monotonic() - start, 3),
     )
+
+
+def _tied(command: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    program = shutil.which(command[0], path=variables.get("PATH") or os.defpath)
+    if program is None:
+        raise FileNotFoundError(command[0])
+    tied = [program, *command[1:]]
+    return (
+        [sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), *tied] if sys.platform == "linux" else tied
+    )
+
+
+@atexit.register
+def _end_all() -> None:
+    for process in list(_living):
+        end(process)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -91,15 +123,25 @@ def end(process: subprocess.Popen[bytes]) -> None:
 class _Reader(threading.Thread):
     """Reads a stream to its end, keeps the first bytes, and kills the child that prints too many."""
 
-    def __init__(self, stream: object, limit: int, process: subprocess.Popen[bytes], stopped: list[str]) -> None:
+    def __init__(
+        self, stream: IO[bytes] | None, limit: int, process: subprocess.Popen[bytes], stopped: list[str]
+    ) -> None:
         super().__init__(daemon=True)
         self.data = bytearray()
+        if stream is None:
+            raise ValueError("there is no stream to read")
         self._stream, self._limit, self._process, self._stopped = stream, limit, process, stopped
         self.start()
 
+    def close(self) -> None:
+        """Wait for the end of the stream; a grandchild that left the group may hold it open, but not for ever."""
+        self.join(5)
+        with contextlib.suppress(OSError):
+            self._stream.close()
+
     def run(self) -> None:
         with contextlib.suppress(OSError, ValueError):
-            while chunk := self._stream.read1(65536):  # type: ignore[attr-defined]
+            while chunk := os.read(self._stream.fileno(), 65536):
                 self.data += chunk[: self._limit - len(self.data)]
                 if len(self.data) >= self._limit and not self._stopped:
                     self._stopped.append("output")

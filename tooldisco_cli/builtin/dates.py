@@ -98,18 +98,18 @@ def convert_lunar_date(*, date: str, from_: str = "gregorian", leap_month: bool 
     try:
         if from_ == "lunar":
             lunar = LunarDate(year, month, number, leap_month)
-            solar = lunar.toSolarDate()
+            solar = lunar.to_solar_date()
         else:
             solar = dt.date(year, month, number)
-            lunar = LunarDate.fromSolarDate(year, month, number)
+            lunar = LunarDate.from_solar_date(year, month, number)
     except (ValueError, IndexError, KeyError) as error:
         raise ValueError(f"{date} is no day of the {from_} calendar that is known (1900 to 2099): {error}") from None
-    back = LunarDate.fromSolarDate(solar.year, solar.month, solar.day)
+    back = LunarDate.from_solar_date(solar.year, solar.month, solar.day)
     if (lunar.year, lunar.month, lunar.day) != (back.year, back.month, back.day):
         raise ValueError(f"the lunar month of {date} has no such day")
     place = (lunar.year - 4) % 60
     name = _STEMS[place % 10] + _BRANCHES[place % 12]
-    leap = bool(lunar.isLeapMonth)
+    leap = bool(lunar.is_leap_month)
     return {
         "gregorian": solar.isoformat(),
         "lunar": f"{lunar.year:04}-{lunar.month:02}-{lunar.day:02}",

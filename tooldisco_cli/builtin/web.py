@@ -142,7 +142,7 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-        if found in ipaddress.ip_network("64:ff9b:1::/48") or found in ipaddress.ip_network("::/96"):
+        if found.is_site_local or any(found in ipaddress.ip_network(net) for net in ("64:ff9b:1::/48", "::/96")):
             return False
     return found.is_global and not found.is_multicast and not found.is_reserved
 
