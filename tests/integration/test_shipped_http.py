@@ -373,14 +373,6 @@ CASES = [
         host="api.frankfurter.dev", query={"base": "USD", "symbols": "CNY,EUR"},
     ),
     Case(
-        "convert_currency", "https://frankfurter.dev/v1/",
-        {"amount": 100, "from": "USD", "to": "CNY"},
-        "GET", "/v1/latest",
-        {"amount": 100.0, "base": "USD", "date": "2026-11-30", "rates": {"CNY": 708.0}},
-        {"amounts": {"CNY": 708.0}, "date": "2026-11-30"},
-        host="api.frankfurter.dev", query={"amount": "100", "base": "USD", "symbols": "CNY"},
-    ),
-    Case(
         "get_wikipedia_summary", "https://en.wikipedia.org/api/rest_v1/#/Page%20content/get_page_summary__title_",
         {"title": "AC/DC", "language": "en"},
         "GET", "/api/rest_v1/page/summary/AC%2FDC",

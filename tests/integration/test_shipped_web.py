@@ -176,7 +176,7 @@ class TestAliyunSms:
 
 
 class TestDingTalk:
-    """Page: https://open.dingtalk.com/document/robots/custom-robot-access and .../customize-robot-security-settings."""
+    """Page: https://open.dingtalk.com/document/robots/custom-robot-access."""
 
     def test_signs_and_mentions(self, site: Service, tmp_path: Path) -> None:
         site.answer = {"errcode": 0, "errmsg": "ok"}
@@ -252,6 +252,37 @@ class TestFeishu:
             "send_feishu_message", {"text": "x"}, folder=tmp_path, environment={"FEISHU_WEBHOOK_URL": site.url}
         )
         assert "nothing that can be read" in said
+
+
+class TestConvertCurrency:
+    """Page: https://frankfurter.dev/v1/, which says to do the arithmetic oneself."""
+
+    def test_multiplies_the_rate_exactly(self, site: Service, tmp_path: Path) -> None:
+        site.answer = b'{"amount":1.0,"base":"USD","date":"2026-03-02","rates":{"CNY":7.0831,"EUR":0.1}}'
+        arguments = {"amount": 0.3, "from": "USD", "to": "EUR,USD,CNY", "date": "2026-03-02"}
+        got = run("convert_currency", arguments, folder=tmp_path, environment={"FRANKFURTER_URL": f"{site.url}/v1/"})
+        assert got == {
+            "amounts": {"EUR": 0.03, "USD": 0.3, "CNY": 2.12493},
+            "rates": {"EUR": 0.1, "USD": 1.0, "CNY": 7.0831},
+            "date": "2026-03-02",
+        }
+        [asked] = site.asked
+        assert (asked.method, asked.path, asked.query) == (
+            "GET",
+            "/v1/2026-03-02",
+            {"base": "USD", "symbols": "EUR,CNY"},
+        )
+
+    def test_what_is_not_known_is_told(self, site: Service, tmp_path: Path) -> None:
+        where = {"folder": tmp_path, "environment": {"FRANKFURTER_URL": site.url}}
+        arguments = {"amount": 1, "from": "USD", "to": "XXX"}
+        site.status, site.answer = 404, {"message": "not found"}
+        assert "no rate of USD for XXX" in failure("convert_currency", arguments, **where)
+        site.status, site.answer = 200, {"date": "2026-03-02", "rates": {}}
+        assert "no rate of USD for XXX" in failure("convert_currency", arguments, **where)
+        site.status = 500
+        site.answer = b"oops"
+        assert "cannot be had" in failure("convert_currency", arguments, **where)
 
 
 def test_json_is_sent_as_utf8(site: Service, tmp_path: Path) -> None:
