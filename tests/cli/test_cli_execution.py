@@ -329,3 +329,19 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_lists_say_what_a_tool_lacks_and_how_often_it_ran(tooldisco):
+    for _ in range(2):
+        tooldisco("tools", "exec", "echo", "-p", "text=x")
+    ran = tooldisco("tools", "list", "--sort", "usage", "--json")
+    jsonschema.validate(ran.json, schema_of("tools-1"))
+    first = ran.json["tools"][0]
+    assert (first["name"], first["uses"], first["ready"]) == ("echo", 2, True)
+    by_name = {tool["name"]: tool for tool in ran.json["tools"]}
+    assert by_name["secretive"]["ready"] is False
+    assert "[needs API_TOKEN]" in tooldisco("tools", "list").out
+    assert "2 times" in tooldisco("tools", "show", "echo").out
+    shown = tooldisco("tools", "show", "secretive")
+    assert "export API_TOKEN=" in shown.out
+    jsonschema.validate(tooldisco("tools", "show", "echo", "--json").json, schema_of("tool-1"))

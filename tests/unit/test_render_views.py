@@ -26,6 +26,7 @@ from tooldisco_cli.render.authoring import show_import
 from tooldisco_cli.render.failure import show_failure, show_surprise
 from tooldisco_cli.render.problems import show_problems, warn_of
 from tooldisco_cli.render.search import by_word, show_answer, show_unknown_filter
+from tooldisco_cli.render.standing import Standing
 from tooldisco_cli.render.streams import Output
 from tooldisco_cli.render.terminal import Column, print_grid, terminal
 from tooldisco_cli.render.tools import show_categories, show_tool, show_tools
@@ -117,7 +118,7 @@ def test_of_tools(listed, columns, output):
         show_tools([], catalog, output)
         show_categories(catalog.categories(), output)
         for entry in listed:
-            show_tool(entry, output)
+            show_tool(entry, output, Standing())
     assert_nothing_is_obeyed(out.getvalue() + err.getvalue())
 
 

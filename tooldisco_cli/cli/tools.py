@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -12,6 +14,17 @@ from tooldisco_cli.cli.context import common
 from tooldisco_cli.cli.lazy import LazyGroup
 from tooldisco_cli.cli.options import AsJson, Categories, NoColor, Quiet, Tags, ToolsDirs
 from tooldisco_cli.errors import CatalogInvalid, UsageError
+
+if TYPE_CHECKING:
+    from tooldisco_cli.catalog import Catalog, Entry
+    from tooldisco_cli.render.standing import Standing
+
+
+class Sort(StrEnum):
+    """Orders of a list."""
+
+    NAME = "name"
+    USAGE = "usage"
 
 
 class _Tools(LazyGroup):
@@ -40,12 +53,13 @@ def list_tools(
     ctx: typer.Context,
     category: Categories = None,
     tag: Tags = None,
+    sort: Annotated[Sort, typer.Option("--sort", help="By `name`, or by `usage`: most used first.")] = Sort.NAME,
     as_json: AsJson = False,
     tools_dir: ToolsDirs = None,
     no_color: NoColor = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the current version of every tool. Exits 1 when a filter leaves none."""
+    """List the current version of every tool, and what it lacks here. Exits 1 when a filter leaves none."""
     given = common(ctx)
     catalog = given.load()
     from tooldisco_cli.render.search import show_unknown_filter
@@ -58,7 +72,10 @@ def list_tools(
     ]
     show_unknown_filter("category", category or (), catalog.categories(), given.output)
     show_unknown_filter("tag", tag or (), catalog.tags(), given.output)
-    show_tools(wanted, catalog, given.output)
+    standings = _standings(wanted, catalog)
+    if sort is Sort.USAGE:
+        wanted.sort(key=lambda entry: (-standings[entry.name].uses, entry.name))
+    show_tools(wanted, catalog, given.output, standings)
     if not wanted and (category or tag):
         raise typer.Exit(1)
 
@@ -82,10 +99,30 @@ def show(
     given = common(ctx)
     if as_json and as_toml:
         raise UsageError("--json and --toml exclude each other", hint="give one of them")
-    entry = given.load().get(name)
+    catalog = given.load()
+    entry = catalog.get(name)
     from tooldisco_cli.render.tools import show_tool
 
-    show_tool(entry, given.output, as_toml=as_toml)
+    show_tool(entry, given.output, _standings([entry], catalog)[entry.name], as_toml=as_toml)
+
+
+def _standings(entries: Sequence[Entry], catalog: Catalog) -> dict[str, Standing]:
+    """Return what each tool lacks here and how often it ran; a damaged usage file is no reason to list nothing."""
+    import os
+
+    from tooldisco_cli.errors import TooldiscoError
+    from tooldisco_cli.execution.readiness import missing
+    from tooldisco_cli.render.standing import Standing
+    from tooldisco_cli.usage.log import UsageLog
+
+    try:
+        usage = UsageLog().summaries()
+    except TooldiscoError:
+        usage = {}
+    return {
+        entry.name: Standing(missing(entry, os.environ, servers=catalog.servers), usage.get(entry.name))
+        for entry in entries
+    }
 
 
 @app.command("categories", short_help="List the categories.")

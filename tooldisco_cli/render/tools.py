@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.render.search import summary
+from tooldisco_cli.render.standing import Standing, lacks, standing_body, used
 from tooldisco_cli.render.streams import Output, json_text, print_json, print_line
 from tooldisco_cli.render.terminal import Column, print_columns, print_grid, print_wrapped, terminal
 from tooldisco_cli.render.untrusted import visible, visible_lines
@@ -82,10 +83,14 @@ def full_tool(entry: Entry) -> dict[str, Any]:
     }
 
 
-def show_tools(entries: Sequence[Entry], catalog: Catalog, output: Output) -> None:
-    """Print a list of tools."""
+def show_tools(
+    entries: Sequence[Entry], catalog: Catalog, output: Output, standings: Mapping[str, Standing] | None = None
+) -> None:
+    """Print a list of tools; ``standings`` says of each, by its name, what it lacks and how often it ran."""
+    standings = standings or {}
     if output.as_json:
-        print_json(TOOLS_SCHEMA, {"tools": [listed_tool(entry) for entry in entries]})
+        body = [listed_tool(entry) | standing_body(standings.get(entry.name, Standing())) for entry in entries]
+        print_json(TOOLS_SCHEMA, {"tools": body})
         return
     if not entries:
         output.note("no tool fits" if len(catalog) else "the catalog is empty")
@@ -96,22 +101,26 @@ def show_tools(entries: Sequence[Entry], catalog: Catalog, output: Output) -> No
         return
     console = terminal(output)
     if console is None:
-        print_columns([[*_cells(entry), summary(entry.tool.description, 100)] for entry in entries])
+        print_columns([[*_cells(entry, standings), summary(entry.tool.description, 100)] for entry in entries])
         return
-    _list_on_terminal(console, entries)
+    _list_on_terminal(console, entries, standings)
     output.note(f"{len(entries):,} {'tool' if len(entries) == 1 else 'tools'}")
 
 
-def _cells(entry: Entry) -> list[str]:
+def _cells(entry: Entry, standings: Mapping[str, Standing]) -> list[str]:
     tool = entry.tool
-    return [visible(tool.name), visible(tool.category), visible(tool.version), _marked(entry, visible(tool.title))]
+    title = _marked(entry, visible(tool.title), standings)
+    return [visible(tool.name), visible(tool.category), visible(tool.version), title]
 
 
-def _marked(entry: Entry, title: str) -> str:
-    return title if entry.trusted else f"[not trusted] {title}".rstrip()
+def _marked(entry: Entry, title: str, standings: Mapping[str, Standing]) -> str:
+    """Return a title with what keeps the tool from running: no approval, or something that is missing."""
+    missing = lacks(standings.get(entry.name, Standing()))
+    marks = ([] if entry.trusted else ["[not trusted]"]) + ([f"[needs {missing}]"] if missing else [])
+    return " ".join([*marks, title]).rstrip()
 
 
-def _list_on_terminal(console: Console, entries: Sequence[Entry]) -> None:
+def _list_on_terminal(console: Console, entries: Sequence[Entry], standings: Mapping[str, Standing]) -> None:
     version, description = console.width >= _ROOM_FOR_VERSIONS, console.width >= _ROOM_FOR_DESCRIPTIONS
     columns = {
         "tool": Column("bold cyan", most=max(24, console.width // 3)),
@@ -123,9 +132,9 @@ def _list_on_terminal(console: Console, entries: Sequence[Entry]) -> None:
     left_out = {name for name, fits in (("version", version), ("description", description)) if not fits}
     rows = []
     for entry in entries:
-        cells = dict(zip(columns, [*_cells(entry), summary(entry.tool.description, 200)], strict=True))
+        cells = dict(zip(columns, [*_cells(entry, standings), summary(entry.tool.description, 200)], strict=True))
         if not description and not entry.tool.title:
-            cells["title"] = _marked(entry, summary(entry.tool.description, 80))
+            cells["title"] = _marked(entry, summary(entry.tool.description, 80), standings)
         rows.append([text for name, text in cells.items() if name not in left_out])
     shown = [name for name in columns if name not in left_out]
     print_grid(console, [columns[name] for name in shown], rows, heads=shown)
@@ -146,19 +155,19 @@ def show_categories(categories: Mapping[str, int], output: Output) -> None:
         print_grid(console, [Column("dim"), Column("green")], rows)
 
 
-def show_tool(entry: Entry, output: Output, *, as_toml: bool = False) -> None:
+def show_tool(entry: Entry, output: Output, standing: Standing, *, as_toml: bool = False) -> None:
     """Print one tool for people, as JSON, or as the manifest that declares it."""
     if output.as_json:
-        print_json(TOOL_SCHEMA, full_tool(entry))
+        print_json(TOOL_SCHEMA, full_tool(entry) | standing_body(standing))
     elif as_toml:
         from tooldisco_cli.authoring.writing import manifest_text
 
         print_line(manifest_text(entry.tool).rstrip("\n"))
     else:
-        _view(terminal(output), entry)
+        _view(terminal(output), entry, standing)
 
 
-def _view(console: Console | None, entry: Entry) -> None:
+def _view(console: Console | None, entry: Entry, standing: Standing) -> None:
     tool = entry.tool
     print_wrapped(console, f"{visible(entry.reference)}  {visible(tool.title)}".rstrip(), "bold cyan")
     description = visible_lines(tool.description.strip())
@@ -167,7 +176,7 @@ def _view(console: Console | None, entry: Entry) -> None:
         for paragraph in paragraphs(description) if console else description.split("\n"):
             print_wrapped(console, paragraph)
     print_line("")
-    _rows(console, [Column("dim"), Column()], _facts(entry))
+    _rows(console, [Column("dim"), Column()], _facts(entry, standing))
     parameters = parameter_rows(tool.input_schema)
     if parameters:
         print_line("")
@@ -192,7 +201,7 @@ def _rows(console: Console | None, columns: Sequence[Column], rows: Sequence[Seq
         print_grid(console, columns, rows, indent=2)
 
 
-def _facts(entry: Entry) -> list[tuple[str, str]]:
+def _facts(entry: Entry, standing: Standing) -> list[tuple[str, str]]:
     tool = entry.tool
     facts = (
         ("category", visible(tool.category)),
@@ -206,6 +215,8 @@ def _facts(entry: Entry) -> list[tuple[str, str]]:
         ("effect", _effect(entry)),
         ("runs", _runs(entry)),
         ("needs", _needs(entry)),
+        *(("missing", visible(f"{lack.name}: {lack.remedy}")) for lack in standing.missing),
+        ("used", used(standing)),
         ("trust", "" if entry.trusted else "not approved: it cannot run yet; see `tooldisco trust`"),
         ("from", f"{entry.source.layer.kind}: {visible(entry.source.path)}:{entry.source.line}"),
     )
