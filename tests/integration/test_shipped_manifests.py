@@ -36,6 +36,20 @@ def test_six_categories_share_the_tools() -> None:
     assert min(counts.values()) >= 10
 
 
+def test_extras_are_those_of_the_package_and_cover_what_tools_import() -> None:
+    import tomllib
+
+    project = tomllib.loads((shipped_tools().parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    used = {entry.tool.requires.extra for entry in catalog()} - {""}
+    assert used <= set(extras)
+    everything = re.search(r"\[(.*)\]", extras["all"][0])
+    assert everything is not None
+    assert used <= set(everything[1].split(","))
+    for entry in catalog():
+        assert bool(entry.tool.requires.python) == bool(entry.tool.requires.extra), entry.name
+
+
 @pytest.mark.parametrize("entry", TOOLS)
 class TestEachTool:
     def test_speaks_both_languages(self, entry: Entry) -> None:

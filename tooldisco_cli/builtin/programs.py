@@ -13,28 +13,6 @@ from tooldisco_cli.builtin.context import Context
 MAX_OUTPUT = 200_000
 MAX_FILE_BYTES = 50_000_000
 
-# Runs in the child before the program: limits that the system enforces on it and on whatever it starts.
-_PRELUDE = """
-import sys
-_seconds, _memory, _file = map(int, sys.argv[1:4])
-try:
-    import resource as _r
-except ImportError:
-    _r = None
-if _r is not None:
-    for _what, _most in (("RLIMIT_CPU", _seconds), ("RLIMIT_AS", _memory), ("RLIMIT_FSIZE", _file),
-                         ("RLIMIT_NOFILE", 64), ("RLIMIT_CORE", 0)):
-        try:
-            _r.setrlimit(getattr(_r, _what), (_most, _most))
-        except (AttributeError, ValueError, OSError):
-            pass
-with open(sys.argv[4], encoding="utf-8") as _source:
-    _code = _source.read()
-sys.argv = ["program.py"]
-_scope = {"__name__": "__main__", "__builtins__": __builtins__}
-exec(compile(_code, "program.py", "exec"), _scope)
-"""
-
 
 def run_python(
     *, code: str, stdin: str = "", seconds: int = 10, memory_mb: int = 512, context: Context
@@ -52,7 +30,7 @@ def run_python(
         work.mkdir()
         ended = child.run(
             [
-                sys.executable, "-I", "-X", "utf8", "-c", _PRELUDE,
+                sys.executable, "-I", "-X", "utf8", str(Path(__file__).with_name("limited.py")),
                 str(seconds), str(memory_mb * 1024 * 1024), str(MAX_FILE_BYTES), str(program),
             ],
             environment=context.environment,
