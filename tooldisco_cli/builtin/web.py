@@ -127,9 +127,8 @@ def _checked(host: str, port: int, allow_private: bool) -> list[str]:
     if not allow_private:
         for address in addresses:
             if not is_public(address):
-                raise PermissionError(
-                    f"{host} is at {address}, which is not public; allow_private_addresses in settings permits that"
-                )
+                place = address if address == host else f"{host} ({address})"
+                raise PermissionError(f"{place} is not public; allow_private_addresses in settings permits that")
     return addresses
 
 
