@@ -58,13 +58,16 @@ class AnthropicBackend:
                 raise ModelUnavailable("no credentials for the model service", hint=_HOW_TO) from error
             raise
         except anthropic.APIStatusError as error:
+            if error.response.status_code < 400:
+                # An error in the middle of a stream, which had begun with status 200.
+                raise StreamBroke(_said(error) or "an error in the stream") from error
             raise _status_error(error, request.model) from error
         except anthropic.APIConnectionError as error:
             raise ModelUnavailable(
                 f"the model service at {client.base_url} cannot be reached: {_cause(error)}",
                 hint="check the network, or ANTHROPIC_BASE_URL",
             ) from error
-        except anthropic.APIError as error:  # an error event in the middle of a stream
+        except anthropic.APIError as error:
             raise StreamBroke(str(getattr(error, "message", error))) from error
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise StreamBroke(str(error) or type(error).__name__) from error
