@@ -170,7 +170,7 @@ class TestExec:
     def test_secrets_are_masked_in_results(self, tooldisco, tmp_path):
         ran = self.run(tooldisco, "secretive", API_TOKEN="hush-hush-42")
         assert "hush-hush-42" not in ran.out
-        assert "[masked]" in ran.out
+        assert "[masked:API_TOKEN]" in ran.out
         kept = [path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()]
         assert not any(b"hush-hush-42" in data for data in kept)
 

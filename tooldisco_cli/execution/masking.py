@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from base64 import b64encode
@@ -10,33 +11,63 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 MASK = "[masked]"
+MIN_SECRET_LENGTH = 4
+"""Shorter values are not masked: replacing every ``1`` would destroy a text and hide nothing."""
 _MIN_ENCODED = 8
 """Shorter pieces of base64 would also match ordinary text."""
+_MIN_LINE = 16
+"""A line of a secret of several lines, such as a private key, is a secret itself from this length on."""
+
+
+class Secret(str):
+    """A secret value that knows the name of its variable, which is shown in its place as ``[masked:NAME]``."""
+
+    __slots__ = ("name",)
+    name: str
+
+    def __new__(cls, value: str, name: str = "") -> Secret:
+        """Return the value with its name."""
+        made = super().__new__(cls, value)
+        made.name = name
+        return made
 
 
 class Masker:
-    """Replaces every form of some secrets in text, JSON and bytes; with no secrets it returns what it is given."""
+    """Replaces every form of some secrets in text, JSON and bytes; with no secrets it returns what it is given.
+
+    A :class:`Secret` becomes ``[masked:NAME]``, other text ``[masked]``; what is shorter than four characters stays.
+    """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form for secret in secrets if secret for form in _forms(secret)}
-        ordered = sorted(forms, key=lambda form: (-len(form), form))
-        self.longest = len(ordered[0].encode("utf-8", "surrogatepass")) if ordered else 0
+        labels: dict[str, str] = {}
+        for secret in sorted({text for text in secrets if len(text) >= MIN_SECRET_LENGTH}, key=_longest_first):
+            name = secret.name if isinstance(secret, Secret) else ""
+            for form in _forms(str(secret)):
+                labels.setdefault(form, f"[masked:{name}]" if name else MASK)
+        ordered = sorted(labels, key=_longest_first)
+        self._labels = {form: labels[form] for form in ordered}
+        self._data_labels = {_encoded(form): label.encode() for form, label in self._labels.items()}
+        self.longest = max(map(len, self._data_labels), default=0)
         """Bytes of the longest form: how far a stream must look back across the border of two chunks."""
-        self._text = re.compile("|".join(map(re.escape, ordered))) if ordered else None
-        encoded = (re.escape(form.encode("utf-8", "surrogatepass")) for form in ordered)
-        self._bytes = re.compile(b"|".join(encoded)) if ordered else None
+        self._text = re.compile("|".join(map(re.escape, self._labels)))
+        self._bytes = re.compile(b"|".join(map(re.escape, self._data_labels)))
 
     def text(self, text: str) -> str:
         """Return ``text`` with each form of a secret replaced."""
-        return self._text.sub(MASK, text) if self._text else text
+        # Looking for plain texts is much faster than the expression, and mostly there are none.
+        if not any(form in text for form in self._labels):
+            return text
+        return self._text.sub(lambda found: self._labels[found[0]], text)
 
     def data(self, data: bytes) -> bytes:
         """Return UTF-8 ``data`` with each form of a secret replaced."""
-        return self._bytes.sub(MASK.encode(), data) if self._bytes else data
+        if not any(form in data for form in self._data_labels):
+            return data
+        return self._bytes.sub(lambda found: self._data_labels[found[0]], data)
 
     def json(self, value: Any) -> Any:
         """Return a JSON value with secrets replaced in every text, keys included."""
-        if self._text is None:
+        if not self._labels:
             return value
         if isinstance(value, str):
             return self.text(value)
@@ -45,13 +76,14 @@ class Masker:
         if isinstance(value, (list, tuple)):
             return [self.json(item) for item in value]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            masked = self.text(json.dumps(value))
-            return value if MASK not in masked else masked
+            written = json.dumps(value)
+            masked = self.text(written)
+            return value if masked == written else masked
         return value
 
     def chunks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield a stream with secrets replaced, also where one lies across the border of two chunks."""
-        if self._bytes is None:
+        if not self._labels:
             yield from chunks
             return
         kept = b""
@@ -62,10 +94,11 @@ class Masker:
             safe = max(0, len(data) - self.longest + 1)
             done = 0
             out = []
-            for match in self._bytes.finditer(data):
+            found = self._bytes.finditer(data) if any(form in data for form in self._data_labels) else ()
+            for match in found:
                 if match.start() >= safe:
                     break
-                out += [data[done : match.start()], MASK.encode()]
+                out += [data[done : match.start()], self._data_labels[match[0]]]
                 done = match.end()
             safe = max(safe, done)
             out.append(data[done:safe])
@@ -74,18 +107,33 @@ class Masker:
         yield self.data(kept)
 
 
+def _longest_first(text: str) -> tuple[int, str]:
+    return -len(text), text
+
+
+def _encoded(form: str) -> bytes:
+    return form.encode("utf-8", "surrogatepass")
+
+
 def _forms(secret: str) -> Iterator[str]:
     """Yield a secret as it is, and as JSON, URLs, HTML and base64 would write it."""
     yield secret
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    for written in {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}:
+        yield written
+        yield written.replace("/", "\\/")
+        yield json.dumps(written)[1:-1]
+        yield json.dumps(written, ensure_ascii=False)[1:-1]
+    yield html.escape(secret)
+    yield html.escape(secret, quote=False)
+    if "\n" in secret:
+        yield from (line for line in map(str.strip, secret.splitlines()) if len(line) >= _MIN_LINE)
     try:
         data = secret.encode()
     except UnicodeEncodeError:
         return
-    yield quote(secret, safe="")
-    yield quote(secret)
-    yield quote_plus(secret)
+    for written in (quote(secret, safe=""), quote(secret), quote_plus(secret)):
+        yield written
+        yield re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), written)
     yield from (form for form in _base64_forms(data) if len(form) >= _MIN_ENCODED)
 
 

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import mimetypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tooldisco_cli.execution.cutting import cut_json, cut_text
+from tooldisco_cli.execution.cutting import MARGIN, Excerpt, cut_excerpt, cut_json, cut_text, fair_shares, remark
 from tooldisco_cli.execution.masking import Masker
 from tooldisco_cli.execution.protocol import Block, Cut, FileBlock, ImageBlock, JsonBlock, Output, TextBlock
 from tooldisco_cli.execution.spool import Spool
 
 MAX_IMAGE_BYTES = 3_750_000
 """The Messages API takes images of up to 5 MB in base64, which is this many bytes."""
+MAX_IMAGES = 20
+"""More images than this in one result become files; so do those beyond ``MAX_IMAGES_BYTES`` together."""
+MAX_IMAGES_BYTES = 12_000_000
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What a model can see; other images are files to it."""
+MAX_FILES = 100
 
 _CHUNK = 1 << 20
+_JSON_TEXT = 4_000_000
+"""Text that is JSON is cut as JSON up to this length; reading more to cut it costs more than it is worth."""
+_LINE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,120 +42,120 @@ class Shaped:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _LongText:
+    """Text that stays in its file: what is needed to show its ends, masked."""
+
+    path: str
+    excerpt: Excerpt
+
+
+_Part = Block | _LongText
+
+
 def shape(output: Output, *, limit: int, spool: Spool, secrets: Sequence[str] = ()) -> Shaped:
-    """Return the content of ``output`` in at most ``limit`` characters and a short remark for each part cut.
+    """Return the content of ``output`` with at most ``limit`` characters of text and JSON, ``MARGIN`` more at most.
 
     Lists lose items from their middle, text loses lines, objects keep their keys as long as they can; JSON stays
-    JSON. Images go through whole, or into a file where they are too large to send.
+    JSON. Images go through whole, or into a file where they are too large to send. ``secrets`` are masked in what is
+    shown and in what is kept; a :class:`~tooldisco_cli.execution.masking.Secret` by its name.
     """
     masker = Masker(secrets)
-    blocks = [_masked(block, masker, spool) for block in output.blocks]
-    texts = [_text_of(block) for block in blocks]
-    sizes = [len(text) if text is not None else 0 for text in texts]
-    file_bytes = sum(block.size for block in blocks if isinstance(block, FileBlock))
-    size = sum(sizes) + file_bytes + sum(len(block.data) for block in blocks if isinstance(block, ImageBlock))
-    large = next((i for i, block in enumerate(blocks) if _is_large_text(block)), None)
-    if large is None and sum(sizes) <= limit:
-        return Shaped(tuple(blocks), None, None, size)
-    handle = spool.keep(masker.chunks(_whole(blocks)))
-    shares = _shares([_share_size(block, n) for block, n in zip(blocks, sizes, strict=True)], limit)
-    cut: Cut | None = None
-    shown: list[Block] = []
-    for block, share, text in zip(blocks, shares, texts, strict=True):
-        piece, left = _cut(block, share, text, masker)
-        shown.append(piece)
-        if left is not None and (cut is None or left.total > cut.total):
-            cut = left
-    for block in blocks:
-        if isinstance(block, FileBlock) and block.temporary:
-            with suppress(OSError):
-                Path(block.path).unlink(missing_ok=True)
-    notes = () if handle else ("the whole result could not be kept, so it cannot be read page by page",)
-    return Shaped(tuple(shown), cut, handle, size, notes)
+    try:
+        parts = _prepared(output.blocks, masker, spool, limit)
+        sizes = [_size(part) for part in parts]
+        lengths = [size if _is_textual(part) else 0 for part, size in zip(parts, sizes, strict=True)]
+        count = sum(map(_is_textual, parts))
+        if sum(lengths) + max(count - 1, 0) <= limit and len(parts) - count <= MAX_FILES:
+            return Shaped(tuple(_small(part) for part in parts), None, None, sum(sizes))
+        handle = spool.keep(masker.chunks(_whole(parts)))
+        shown, cut = _shortened(parts, limit)
+        notes = () if handle else ("the whole result could not be kept, so it cannot be read page by page",)
+        return Shaped(tuple(shown), cut, handle, sum(sizes), notes)
+    finally:
+        for block in output.blocks:
+            if isinstance(block, FileBlock) and block.temporary:
+                with suppress(OSError):
+                    Path(block.path).unlink(missing_ok=True)
 
 
 def plain_text(blocks: Sequence[Block]) -> str:
     """Return blocks as one text, as a model or a pipe reads them; images and files as one line each."""
-    return "\n".join(_line(block) for block in blocks)
+    return "\n".join(map(_line, blocks))
 
 
 def _line(block: Block) -> str:
-    text = _text_of(block)
-    if text is not None:
-        return text
-    if isinstance(block, ImageBlock):
-        return f"[image {block.media_type}, {len(block.data):,} bytes]"
-    assert isinstance(block, FileBlock)
-    return f"[file {block.path}, {block.media_type}, {block.size:,} bytes]"
-
-
-def _masked(block: Block, masker: Masker, spool: Spool) -> Block:
-    if isinstance(block, TextBlock):
-        return TextBlock(masker.text(block.text))
-    if isinstance(block, JsonBlock):
-        return JsonBlock(masker.json(block.value))
-    if isinstance(block, ImageBlock) and len(block.data) > MAX_IMAGE_BYTES:
-        suffix = mimetypes.guess_extension(block.media_type) or ".bin"
-        path = spool.keep_file([block.data], suffix)
-        if path is None:
-            return TextBlock(f"[an image of {len(block.data):,} bytes, too large to show, could not be kept]")
-        return FileBlock(str(path), block.media_type, len(block.data))
-    if isinstance(block, FileBlock) and block.temporary and not _is_text(block.media_type):
-        suffix = mimetypes.guess_extension(block.media_type) or ".bin"
-        path = spool.keep_file(_file_chunks(block.path), suffix)
-        with suppress(OSError):
-            Path(block.path).unlink(missing_ok=True)
-        if path is None:
-            return TextBlock(f"[{block.size:,} bytes of {block.media_type} could not be kept]")
-        return FileBlock(str(path), block.media_type, block.size)
-    return block
-
-
-def _text_of(block: Block) -> str | None:
     if isinstance(block, TextBlock):
         return block.text
     if isinstance(block, JsonBlock):
-        return json.dumps(block.value, ensure_ascii=False, default=str)
-    return None
+        return _json_text(block.value)
+    if isinstance(block, ImageBlock):
+        return f"[image {block.media_type}, {len(block.data):,} bytes]"
+    return f"[file {block.path}, {block.media_type}, {block.size:,} bytes]"
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+# --- before cutting: masked, and what is too large out of memory
+
+
+def _prepared(blocks: Iterable[Block], masker: Masker, spool: Spool, limit: int) -> list[_Part]:
+    parts: list[_Part] = []
+    images = image_bytes = 0
+    for block in blocks:
+        if isinstance(block, TextBlock):
+            parts.append(TextBlock(masker.text(block.text)))
+        elif isinstance(block, JsonBlock):
+            parts.append(JsonBlock(masker.json(block.value)))
+        elif isinstance(block, ImageBlock):
+            images, image_bytes = images + 1, image_bytes + len(block.data)
+            fits = len(block.data) <= MAX_IMAGE_BYTES and images <= MAX_IMAGES and image_bytes <= MAX_IMAGES_BYTES
+            visible = fits and block.media_type in IMAGE_TYPES
+            parts.append(block if visible else _kept([block.data], block.media_type, len(block.data), spool))
+        elif not block.temporary:
+            parts.append(block)
+        elif _is_text(block.media_type):
+            parts.append(_long_text(block, masker, limit))
+        else:
+            parts.append(_kept(_file_chunks(block.path), block.media_type, block.size, spool))
+    return parts
+
+
+def _kept(data: Iterable[bytes], media_type: str, size: int, spool: Spool) -> Block:
+    path = spool.keep_file(data, mimetypes.guess_extension(media_type) or ".bin")
+    if path is None:
+        return TextBlock(f"[{size:,} bytes of {media_type} could not be kept]")
+    return FileBlock(str(path), media_type, size)
 
 
 def _is_text(media_type: str) -> bool:
-    return media_type.startswith("text/") or media_type.endswith(("json", "xml", "yaml"))
+    kind = media_type.partition(";")[0].strip()
+    return kind.startswith("text/") or kind.endswith(("json", "xml", "yaml", "javascript"))
 
 
-def _is_large_text(block: Block) -> bool:
-    return isinstance(block, FileBlock) and block.temporary and _is_text(block.media_type)
+def _long_text(block: FileBlock, masker: Masker, limit: int) -> _Part:
+    """Read a text file once, masked, and hold on to its ends only; as a whole where that is not much more."""
+    most = 2 * max(limit, MARGIN)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    head = tail = ""
+    characters = breaks = 0
+    for chunk in _with_end(masker, block.path):
+        text = decoder.decode(chunk, final=not chunk)
+        if len(head) < most:
+            head += text[: most - len(head)]
+        tail = (tail + text)[-most:]
+        characters += len(text)
+        breaks += text.count("\n")
+    if characters <= most:
+        return TextBlock(head)
+    return _LongText(block.path, Excerpt(head, tail, characters, breaks + (not tail.endswith("\n"))))
 
 
-def _share_size(block: Block, size: int) -> int:
-    return block.size if isinstance(block, FileBlock) and _is_large_text(block) else size
-
-
-def _shares(sizes: Sequence[int], limit: int) -> list[int]:
-    """Divide ``limit`` so that small parts stay whole and the large ones get the same share of the rest."""
-    shares = [0] * len(sizes)
-    left = limit
-    waiting = sorted(range(len(sizes)), key=lambda i: sizes[i])
-    for position, index in enumerate(waiting):
-        fair = left // (len(waiting) - position)
-        shares[index] = min(sizes[index], fair)
-        left -= shares[index]
-    return shares
-
-
-def _whole(blocks: Sequence[Block]) -> Iterator[bytes]:
-    """Yield the whole result as text in UTF-8, JSON on lines of its own so that pages can be read."""
-    for number, block in enumerate(blocks):
-        if number:
-            yield b"\n"
-        if isinstance(block, FileBlock) and _is_large_text(block):
-            yield from _file_chunks(block.path)
-        elif isinstance(block, JsonBlock):
-            encoder = json.JSONEncoder(ensure_ascii=False, indent=1, default=str)
-            for piece in encoder.iterencode(block.value):
-                yield piece.encode("utf-8", "backslashreplace")
-        else:
-            yield _line(block).encode("utf-8", "backslashreplace")
+def _with_end(masker: Masker, path: str) -> Iterator[bytes]:
+    yield from (chunk for chunk in masker.chunks(_file_chunks(path)) if chunk)
+    yield b""
 
 
 def _file_chunks(path: str) -> Iterator[bytes]:
@@ -153,29 +164,134 @@ def _file_chunks(path: str) -> Iterator[bytes]:
             yield chunk
 
 
-def _cut(block: Block, share: int, text: str | None, masker: Masker) -> tuple[Block, Cut | None]:
-    if isinstance(block, FileBlock) and _is_large_text(block):
-        return _cut_file(block, share, masker)
-    if text is None or len(text) <= share:
-        return block, None
-    if isinstance(block, JsonBlock):
-        value, cut = cut_json(block.value, share)
-        return JsonBlock(value), cut
-    shown, cut = cut_text(text, share)
-    return TextBlock(shown), cut
+def _is_textual(part: _Part) -> bool:
+    return isinstance(part, (TextBlock, JsonBlock, _LongText))
 
 
-def _cut_file(block: FileBlock, share: int, masker: Masker) -> tuple[Block, Cut | None]:
-    """Show the beginning and the end of a text too large for memory."""
-    lines, last = 0, b""
-    for chunk in _file_chunks(block.path):
-        lines += chunk.count(b"\n")
-        last = chunk[-1:]
-    lines += 1 if last not in {b"\n", b""} else 0
-    with Path(block.path).open("rb") as file:
-        head = file.read(share * 4)
-        file.seek(max(len(head), block.size - share * 4))
-        tail = file.read()
-    first, final = (masker.text(part.decode("utf-8", "replace")) for part in (head, tail))
-    shown, _ = cut_text(f"{first}\n{final}" if final else first, share, lines=lines)
-    return TextBlock(shown), Cut(unit="lines", total=lines, shown=shown.count("\n"))
+def _size(part: _Part) -> int:
+    if isinstance(part, _LongText):
+        return part.excerpt.characters
+    if isinstance(part, ImageBlock):
+        return len(part.data)
+    return part.size if isinstance(part, FileBlock) else len(_line(part))
+
+
+def _small(part: _Part) -> Block:
+    assert not isinstance(part, _LongText)  # it is longer than the limit
+    return part
+
+
+# --- what is kept
+
+
+def _whole(parts: Sequence[_Part]) -> Iterator[bytes]:
+    """Yield the whole result as text in UTF-8, JSON on lines of its own so that pages can be read."""
+    for number, part in enumerate(parts):
+        if number:
+            yield b"\n"
+        if isinstance(part, _LongText):
+            yield from _file_chunks(part.path)
+        elif isinstance(part, JsonBlock):
+            yield from _gathered(_json_lines(part.value, ""))
+        else:
+            yield _line(part).encode("utf-8", "backslashreplace")
+
+
+def _gathered(pieces: Iterable[str]) -> Iterator[bytes]:
+    """Join small pieces, as each costs a look for secrets."""
+    waiting: list[str] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size > _CHUNK:
+            yield "".join(waiting).encode("utf-8", "backslashreplace")
+            waiting, size = [], 0
+    yield "".join(waiting).encode("utf-8", "backslashreplace")
+
+
+def _json_lines(value: Any, indent: str) -> Iterator[str]:
+    """Yield JSON whose containers stand on one line where they are short or deep, else one line an item."""
+    if not isinstance(value, (dict, list)) or not value or len(indent) > 3:
+        yield _json_text(value)
+        return
+    if len(value) <= _LINE:
+        written = _json_text(value)
+        if len(written) <= _LINE:
+            yield written
+            return
+    inner = indent + " "
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    items = value.items() if isinstance(value, dict) else ((None, item) for item in value)
+    for number, (key, item) in enumerate(items):
+        yield (begin if not number else ",") + "\n" + inner
+        if isinstance(value, dict):
+            yield json.dumps(str(key), ensure_ascii=False) + ": "
+        yield from _json_lines(item, inner)
+    yield "\n" + indent + end
+
+
+# --- what is shown
+
+
+def _shortened(parts: Sequence[_Part], limit: int) -> tuple[list[Block], Cut | None]:
+    texts = [index for index, part in enumerate(parts) if _is_textual(part)]
+    others = [index for index, part in enumerate(parts) if not _is_textual(part)]
+    most = max(1, limit // (2 * MARGIN))
+    cuts: list[Cut] = []
+    gap = -1
+    if len(texts) > most:
+        head = -(-most * 2 // 3)
+        tail = texts[len(texts) - (most - head) :] if most > head else []
+        cuts.append(Cut(unit="parts", total=len(texts), shown=most))
+        gap = texts[head]
+        texts = [*texts[:head], *tail]
+    shown = {*texts, *others[:MAX_FILES]}
+    shares = dict(
+        zip(texts, fair_shares([_size(parts[index]) for index in texts], limit - len(texts) + 1), strict=True)
+    )
+    blocks: list[Block] = []
+    for index, part in enumerate(parts):
+        if index == gap:
+            blocks.append(TextBlock(remark(cuts[0].total - cuts[0].shown, cuts[0].total, "parts")))
+        if index in shares:
+            block, cut = _cut(part, shares[index])
+            blocks.append(block)
+            if cut is not None:
+                cuts.append(cut)
+        elif index in shown:
+            blocks.append(_small(part))
+    if len(others) > MAX_FILES:
+        blocks.append(TextBlock(remark(len(others) - MAX_FILES, len(others), "files")))
+        cuts.append(Cut(unit="files", total=len(others), shown=MAX_FILES))
+    parted = [cut for cut in cuts if cut.unit in {"parts", "files"}]
+    return blocks, max(parted or cuts, key=lambda cut: cut.total - cut.shown, default=None)
+
+
+def _cut(part: _Part, share: int) -> tuple[Block, Cut | None]:
+    if isinstance(part, _LongText):
+        shown, cut = cut_excerpt(part.excerpt, share)
+        return TextBlock(shown), cut
+    if isinstance(part, JsonBlock):
+        value, left = cut_json(part.value, share)
+        return JsonBlock(value), left
+    assert isinstance(part, TextBlock)
+    if len(part.text) <= share:
+        return part, None
+    value = _json_of(part.text)
+    if value is not None:
+        value, left = cut_json(value, share)
+        return TextBlock(_json_text(value)), left
+    shown, left = cut_text(part.text, share)
+    return TextBlock(shown), left
+
+
+def _json_of(text: str) -> dict[str, Any] | list[Any] | None:
+    """Return the object or list that a text is as a whole, so that it can be cut as one and stay JSON."""
+    if len(text) > _JSON_TEXT or text.lstrip()[:1] not in {"{", "["}:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, (dict, list)) else None

@@ -7,10 +7,10 @@ from urllib.parse import unquote, urlsplit
 
 from tooldisco_cli.catalog.tool import McpServer, Tool
 from tooldisco_cli.execution.linting import environment_names
+from tooldisco_cli.execution.masking import MIN_SECRET_LENGTH, Secret
 from tooldisco_cli.execution.templates import is_secret_name, says_secret
 
-MIN_SECRET_LENGTH = 4
-"""Shorter values are not masked: replacing every ``1`` would destroy a text and hide nothing."""
+__all__ = ["MIN_SECRET_LENGTH", "secrets_of"]
 
 _UNDECLARED_LENGTH = 8
 
@@ -18,25 +18,24 @@ _UNDECLARED_LENGTH = 8
 def secrets_of(
     tool: Tool, environment: Mapping[str, str], server: McpServer | None = None, *, more: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """Return the secret values that a run of ``tool`` may touch, longest first.
+    """Return the secret values that a run of ``tool`` may touch, longest first, each a ``Secret`` with its name.
 
     They are the variables of its templates (and of its MCP ``server``), those it requires, and ``more`` names, as
     far as :func:`is_secret_name` counts them; of any address among them, the password in it too. A Python function
     sees the whole environment, so for it every variable counts whose name says that it is secret.
     """
-    found: set[str] = set()
-    for name in {*environment_names(tool, server), *tool.requires.env, *more}:
+    found: dict[str, str] = {}
+    for name in sorted({*environment_names(tool, server), *tool.requires.env, *more}):
         value = environment.get(name, "")
         if is_secret_name(name):
-            found |= {value, value.strip()}
-        found |= _passwords(value)
+            found |= {value: name, value.strip(): name}
+        found |= dict.fromkeys(_passwords(value), name)
     if tool.command is None and tool.http is None and tool.mcp is None:
-        found |= {
-            value for name, value in environment.items() if says_secret(name) and len(value) >= _UNDECLARED_LENGTH
-        }
-    return tuple(
-        sorted((text for text in found if len(text) >= MIN_SECRET_LENGTH), key=lambda text: (-len(text), text))
-    )
+        for name, value in environment.items():
+            if says_secret(name) and len(value) >= _UNDECLARED_LENGTH:
+                found.setdefault(value, name)
+    secrets = [Secret(value, name) for value, name in found.items() if len(value) >= MIN_SECRET_LENGTH]
+    return tuple(sorted(secrets, key=lambda text: (-len(text), text)))
 
 
 def _passwords(value: str) -> set[str]:
