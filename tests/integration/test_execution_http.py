@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from tooldisco_cli.catalog.snapshot import Entry
 from tooldisco_cli.catalog.tool import Annotations, HttpExecutor, Layer, Source, Tool
-from tooldisco_cli.errors import InvalidArguments, NotReady, Refused, ToolFailed
-from tooldisco_cli.execution import addresses
+from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, NotReady, Refused, ToolFailed, ToolTimedOut
+from tooldisco_cli.execution import addresses, http_answers
 from tooldisco_cli.execution.addresses import is_public
 from tooldisco_cli.execution.executors import http
 from tooldisco_cli.execution.protocol import Call, FileBlock, ImageBlock, JsonBlock, Output, TextBlock
@@ -146,6 +146,17 @@ class TestWhatIsSent:
             run(local(site, headers={"X-A": "{a}"}), {"a": "x\r\nX-Evil: 1"})
         assert site.asked == []
 
+    def test_a_header_may_hold_chinese_and_is_sent_as_utf_8(self, site):
+        run(local(site, headers={"Title": "{title}"}), {"title": "会议取消"})
+        assert site.asked[0]["headers"]["title"].encode("latin-1").decode() == "会议取消"
+
+    def test_what_no_header_can_be_is_refused(self, site):
+        with pytest.raises(CatalogInvalid, match="no name of a header"):
+            run(local(site, headers={"X A": "1"}))
+        with pytest.raises(NotReady, match="bearer token"):
+            run(local(site, bearer="{env:TOKEN}"), environment={"TOKEN": "to“ken”"})
+        assert site.asked == []
+
     @pytest.mark.parametrize(
         "url", ["file:///etc/passwd", "ftp://example.com/x", "http://u:p@example.com/", "gopher://x"]
     )
@@ -192,6 +203,65 @@ class TestWhatComesBack:
         assert Path(block.path).read_bytes() == b"\0\1\2" * 50
         Path(block.path).unlink()
 
+    def test_json_in_the_encoding_that_the_service_declares(self, site):
+        site.answer = lambda handler, _: reply(
+            handler, 200, '{"城市": "上海"}'.encode("gbk"), content_type="application/json; charset=gbk"
+        )
+        assert run(local(site, result={"city": "/城市"})).blocks == (JsonBlock({"city": "上海"}),)
+
+    def test_text_too_large_for_memory_is_kept_as_utf_8(self, site):
+        text = "行，第一\n" * 1_000_000
+        site.answer = lambda handler, _: reply(
+            handler, 200, text.encode("gb18030"), content_type="text/plain; charset=gb18030"
+        )
+        [block] = run(local(site), timeout_seconds=60).blocks
+        assert Path(block.path).read_text("utf-8") == text
+        Path(block.path).unlink()
+
+    @pytest.mark.parametrize("charset", ["punycode", "unicode_escape", "zip", "no-such"])
+    def test_an_encoding_that_is_none_is_not_obeyed(self, site, charset):
+        site.answer = lambda handler, _: reply(
+            handler, 200, b"a\\u0041-b", content_type=f"text/plain; charset={charset}"
+        )
+        assert run(local(site)).blocks == (TextBlock("a\\u0041-b"),)
+
+    def test_a_head_request_answers_with_its_headers(self, site):
+        site.answer = lambda handler, _: reply(handler, 200, b"", etag='"v1"')
+        [block] = run(local(site, method="HEAD")).blocks
+        assert block.value["headers"]["etag"] == '"v1"'
+        assert run(local(site, method="HEAD", result="/headers/etag")).blocks == (JsonBlock('"v1"'),)
+
+    def test_an_error_never_shows_half_of_a_secret(self, site):
+        secret = "sk-live-0123456789abcdef"
+        site.answer = lambda handler, _: reply(handler, 500, "x" * 1990 + secret)
+        with pytest.raises(ToolFailed) as caught:
+            run(local(site, method="POST", bearer="{env:TOKEN}"), environment={"TOKEN": secret})
+        assert "sk-live" not in caught.value.details["answer"]
+
+    def test_an_answer_too_large_to_check_counts_as_a_failure(self, site, monkeypatch):
+        monkeypatch.setattr(http_answers, "_JSON_BYTES", 1000)
+        site.answer = lambda handler, _: reply(handler, 200, {"errcode": 0, "text": "x" * 2000})
+        with pytest.raises(ToolFailed, match="too large"):
+            run(local(site, expect={"/errcode": 0}))
+
+    def test_a_full_disk_is_a_clear_error(self, site, monkeypatch):
+        def full(*_, **__):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(http_answers.tempfile, "SpooledTemporaryFile", full)
+        with pytest.raises(ToolFailed, match="No space left"):
+            run(local(site))
+
+    @pytest.mark.parametrize("data", [b"garbage\r\n\r\n", b"", b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"])
+    def test_an_answer_that_is_no_http(self, site, data):
+        def answer(handler, _):
+            handler.wfile.write(data)
+            handler.close_connection = True
+
+        site.answer = answer
+        with pytest.raises(ToolFailed, match="no answer"):
+            run(local(site, method="POST"))
+
     def test_nothing(self, site):
         site.answer = lambda handler, _: reply(handler, 204)
         output = run(local(site))
@@ -228,16 +298,21 @@ class TestWhatComesBack:
         Path(block.path).unlink()
 
     def test_a_compressed_bomb_is_stopped(self, site, monkeypatch):
-        monkeypatch.setattr(http, "MAX_BODY_BYTES", 5_000_000)
-        bomb = gzip.compress(b"0" * 50_000_000)
-        site.answer = lambda handler, _: reply(handler, 200, bomb, content_encoding="gzip")
-        with pytest.raises(ToolFailed, match="larger than"):
-            run(local(site))
+        monkeypatch.setattr(http_answers, "MAX_BODY_BYTES", 5_000_000)
+        bomb = gzip.compress(gzip.compress(b"0" * 200_000_000))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for encoding in ("gzip, gzip", "gzip"):
+            site.answer = lambda handler, _, how=encoding: reply(
+                handler, 200, bomb if "," in how else gzip.decompress(bomb), content_encoding=how
+            )
+            with pytest.raises(ToolFailed, match="larger than"):
+                run(local(site))
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000
 
     def test_a_service_that_does_not_answer_is_given_up(self, site):
         site.answer = lambda handler, _: time.sleep(3)
         started = time.monotonic()
-        with pytest.raises(ToolFailed, match="in time"):
+        with pytest.raises(ToolTimedOut, match="in time"):
             run(local(site, method="POST"), timeout_seconds=0.5)
         assert time.monotonic() - started < 2.5
 
@@ -344,6 +419,50 @@ class TestWhereItMayGo:
             run(local(site, method="POST", json={"secret": 1}))
         assert len(site.asked) == 1
 
+    @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/", "http://u:p@127.0.0.1:{port}/x"])
+    def test_a_redirect_leads_to_plain_http_addresses_only(self, site, target):
+        to = target.format(port=site.url.rpartition(":")[2])
+        site.answer = lambda handler, _: reply(handler, 302, location=to)
+        with pytest.raises(ToolFailed, match="not followed"):
+            run(local(site))
+        assert len(site.asked) == 1
+
+    def test_a_name_that_answers_otherwise_the_second_time_gains_nothing(self, site, monkeypatch):
+        """DNS rebinding: public when first asked, private afterwards. It is asked once, and that answer is used."""
+        answers, connected = [["93.184.216.34"], ["127.0.0.1"]], []
+
+        async def rebinding(host, port):
+            return answers.pop(0)
+
+        async def to_here(self, host, port, *arguments, **options):
+            connected.append(host)
+            return await connect(self, "127.0.0.1", port, *arguments, **options)
+
+        from httpcore2._backends.auto import AutoBackend
+
+        connect = AutoBackend.connect_tcp
+        monkeypatch.setattr(AutoBackend, "connect_tcp", to_here)
+        monkeypatch.setattr(addresses, "resolve", rebinding)
+        port = site.url.rpartition(":")[2]
+        run(HttpExecutor(url=f"http://rebind.example:{port}/"))
+        assert connected == ["93.184.216.34"]
+        assert site.asked[0]["headers"]["host"] == f"rebind.example:{port}"
+        with pytest.raises(Refused):
+            run(HttpExecutor(url=f"http://rebind.example:{port}/"))
+
+    def test_an_http_library_that_cannot_be_guarded_sends_nothing(self, site, monkeypatch):
+        import httpcore2
+
+        class Other(httpcore2.AsyncConnectionPool):
+            def __init__(self, **options):
+                super().__init__(**options)
+                del self._network_backend
+
+        monkeypatch.setattr(httpcore2, "AsyncConnectionPool", Other)
+        with pytest.raises(TypeError, match="cannot be guarded"):
+            run(local(site))
+        assert site.asked == []
+
     def test_redirects_are_limited(self, site):
         site.answer = lambda handler, n: reply(handler, 302, location=f"/{n}")
         with pytest.raises(ToolFailed, match="redirects more than 5"):
@@ -372,6 +491,20 @@ class TestWhereItMayGo:
 def test_no_address_is_public_that_the_standard_library_calls_private(address):
     if is_public(str(address)):
         assert not (address.is_private or address.is_loopback or address.is_link_local or address.is_multicast)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["168.63.129.16", "169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.0.192", "64:ff9b:1::1", "5f00::1",
+     "2607:f8b0::200:5efe:10.0.0.1", "2002:a00:1::", "::10.0.0.1", "224.0.0.1", "ff02::1", "240.0.0.1", "nonsense"],
+)  # fmt: skip
+def test_metadata_and_other_inner_addresses_are_not_public(address):
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::8.8.8.8", "2002:808:808::1"])
+def test_what_is_public_stays_so(address):
+    assert is_public(address)
 
 
 @given(st.ip_addresses(v=4))

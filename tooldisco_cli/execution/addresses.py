@@ -20,12 +20,25 @@ if TYPE_CHECKING:
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 
-_NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 _MORE_PRIVATE = tuple(
     map(
         ipaddress.ip_network,
-        # Carrier-grade NAT (RFC 6598), where some clouds keep metadata; benchmarking; IETF protocols; 6to4 relays.
-        ("100.64.0.0/10", "198.18.0.0/15", "192.0.0.0/24", "192.88.99.0/24", "fec0::/10"),
+        # Carrier-grade NAT (RFC 6598), where some clouds keep metadata; benchmarking; IETF protocols; 6to4 relays;
+        # Azure's metadata, which has a public address; local NAT64 (RFC 8215), whose form nobody can know; segment
+        # routing (RFC 9602) and documentation (RFC 9637), which older Pythons take for public.
+        [
+            "100.64.0.0/10",
+            "198.18.0.0/15",
+            "192.0.0.0/24",
+            "192.88.99.0/24",
+            "168.63.129.16/32",
+            "fec0::/10",
+            "64:ff9b:1::/48",
+            "5f00::/16",
+            "3fff::/20",
+        ],
     )
 )
 
@@ -42,12 +55,12 @@ def is_public(text: str) -> bool:
 def _is_public(address: Address) -> bool:
     if not address.is_global or address.is_multicast or address.is_unspecified or address.is_reserved:
         # 64:ff9b::/96 counts as global or not by Python's version; what it embeds decides.
-        return isinstance(address, ipaddress.IPv6Address) and any(address in network for network in _NAT64[:1])
+        return isinstance(address, ipaddress.IPv6Address) and address in _NAT64
     return not any(address.version == network.version and address in network for network in _MORE_PRIVATE)
 
 
 def _embedded(address: Address) -> Iterable[ipaddress.IPv4Address]:
-    """Yield the IPv4 addresses that a gateway might take out of an IPv6 one (RFC 4291, 3056, 4380, 6052)."""
+    """Yield the IPv4 addresses that a gateway might take out of an IPv6 one (RFC 4291, 3056, 4380, 5214, 6052)."""
     if not isinstance(address, ipaddress.IPv6Address):
         return
     if address.ipv4_mapped is not None:
@@ -56,7 +69,7 @@ def _embedded(address: Address) -> Iterable[ipaddress.IPv4Address]:
         yield address.sixtofour
     if address.teredo is not None:
         yield from address.teredo
-    if any(address in network for network in _NAT64):
+    if address in _NAT64 or int(address) >> 32 & 0xFFFFFFFF in _ISATAP:
         yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     if int(address) >> 32 == 0 and int(address) > 1:
         yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
@@ -87,8 +100,9 @@ def refusal(host: str, addresses: Iterable[str]) -> Refused:
 def guarded_transport(*, allow_private: bool, resolver: Resolver | None = None) -> AsyncHTTPTransport:
     """Return an HTTP transport that connects to public addresses only, unless ``allow_private``.
 
-    TLS is verified against the name, as always; proxies of the environment are not used, since behind a proxy nobody
-    could tell which address is reached.
+    TLS is verified against the name, as always, with the system's authorities or those of ``SSL_CERT_FILE``. Proxies
+    of the environment are not used, since behind a proxy nobody could tell which address is reached. That a manifest
+    may say ``allow_private`` is no hole: what comes from a project runs only once it is trusted as it stands.
     """
     import httpx2
     from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream, ConnectError
@@ -119,7 +133,10 @@ def guarded_transport(*, allow_private: bool, resolver: Resolver | None = None) 
         async def sleep(self, seconds: float) -> None:
             await self._inner.sleep(seconds)
 
-    transport = httpx2.AsyncHTTPTransport(trust_env=False, retries=0)
+    # A transport takes no proxy from the environment, only SSL_CERT_FILE and SSL_CERT_DIR.
+    transport = httpx2.AsyncHTTPTransport(trust_env=True, retries=0)
     # httpx2 has no argument for it; its pool takes one, and reads this attribute for each new connection.
+    if not isinstance(getattr(transport._pool, "_network_backend", None), AsyncNetworkBackend):
+        raise TypeError("this version of httpx2 cannot be guarded; requests are not sent")
     transport._pool._network_backend = Guard()
     return transport

@@ -77,9 +77,7 @@ def _cut_characters(excerpt: Excerpt, limit: int) -> tuple[str, Cut]:
     tail = excerpt.tail[cut_after(excerpt.tail, len(excerpt.tail) - (room - len(head))) :]
     shown = len(head) + len(tail)
     cut = Cut(unit="characters", total=total, shown=shown)
-    return f"{head}{remark(total - shown, total, 'characters')}{tail}", Cut(
-        unit="characters", total=total, shown=shown
-    )
+    return f"{head}{remark(total - shown, total, 'characters')}{tail}", cut
 
 
 def _ends(heads: Iterable[int], tails: Sequence[int], room: int) -> tuple[int, int]:

@@ -1,14 +1,15 @@
 """Sends one HTTP request, and follows a few redirects, never to where it must not go.
 
 What a manifest declares as headers, credentials and body goes to the site it names and to no other: a redirect to
-another site is followed without them, and not at all when it would repeat the body.
+another site is followed without them, and not at all when it would repeat the body. Where it may go is decided in
+:mod:`tooldisco_cli.execution.addresses`, for every connection.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -16,27 +17,20 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from tooldisco_cli.catalog.tool import HttpExecutor
-from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, NotReady, TooldiscoError, ToolFailed
-from tooldisco_cli.execution import media
+from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, NotReady, TooldiscoError, ToolFailed, ToolTimedOut
 from tooldisco_cli.execution.addresses import guarded_transport, is_public, refusal
-from tooldisco_cli.execution.jsonable import jsonable
-from tooldisco_cli.execution.pointers import ABSENT, excerpt, point, select
-from tooldisco_cli.execution.protocol import Block, Call, ImageBlock, JsonBlock, JsonObject, Output, TextBlock
-from tooldisco_cli.execution.templates import MISSING, Scope, fill, fill_header, fill_text, placeholders, text_of
+from tooldisco_cli.execution.http_answers import executor_in, output_of, site_of
+from tooldisco_cli.execution.protocol import Call, JsonObject, Output
+from tooldisco_cli.execution.templates import MISSING, Scope, fill, fill_header, fill_text, text_of
 from tooldisco_cli.execution.urls import fill_url
 
 if TYPE_CHECKING:
     import httpx2
 
 MAX_REDIRECTS = 5
-MAX_BODY_BYTES = 256_000_000
-"""A longer answer is refused; up to here it goes to a file and never into memory."""
-INLINE_BYTES = 4_000_000
-_JSON_BYTES = 10 * INLINE_BYTES
 _MAX_TRIES = 3
 _RETRIED = frozenset({429, 502, 503, 504})
-_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-_EXCERPT = 2000
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +61,7 @@ async def run(call: Call) -> Output:
     """
     import httpx2
 
-    executor = _executor(call)
+    executor = executor_in(call)
     plan = _plan(call, masked=False)
     allow_private = executor.allow_private or call.settings.allow_private_addresses
     _check_literal_host(plan.url, allow_private=allow_private)
@@ -82,32 +76,28 @@ async def run(call: Call) -> Output:
         try:
             return await _tried(client, call, plan, allow_private=allow_private)
         except httpx2.TimeoutException as error:
-            raise ToolFailed(f"{_site(plan.url)} did not answer in time", hint="try again later") from error
+            raise ToolTimedOut(f"{site_of(plan.url)} did not answer in time", hint="try again later") from error
         except httpx2.HTTPError as error:
             detail = str(error) or type(error).__name__
             raise ToolFailed(
-                f"no answer from {_site(plan.url)}: {detail}", hint="check the address and network"
+                f"no answer from {site_of(plan.url)}: {detail}", hint="check the address and network"
             ) from error
         except httpx2.InvalidURL as error:
             raise InvalidArguments(f"this is no address that can be requested: {error}") from error
-
-
-def _executor(call: Call) -> HttpExecutor:
-    if call.entry.tool.http is None:
-        raise CatalogInvalid(f"{call.entry.reference} is no http tool")
-    return call.entry.tool.http
 
 
 # --- what is sent
 
 
 def _plan(call: Call, *, masked: bool) -> _Plan:
-    executor = _executor(call)
+    executor = executor_in(call)
     scope = Scope.of(call, masked=masked)
     url = _with_query(fill_url(executor.url, scope), fill(executor.query, scope))
     _check_url(url)
     headers = {"User-Agent": f"tooldisco/{_version()}", "Accept": "application/json, text/*;q=0.9, */*;q=0.5"}
     for name, template in executor.headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise CatalogInvalid(f"[tool.http] headers: {name[:100]!r} is no name of a header")
         value = fill_header(name, template, scope)
         if value is not None:
             _set(headers, name, value)
@@ -115,6 +105,8 @@ def _plan(call: Call, *, masked: bool) -> _Plan:
         token = fill_header("Authorization", executor.bearer, scope)
         if token is None:
             raise NotReady("the bearer token has no value")
+        if not token.isascii():
+            raise NotReady("the bearer token holds characters that no token has", hint="copy it again")
         _set(headers, "Authorization", f"Bearer {token}")
     if executor.basic_auth is not None:
         _set(headers, "Authorization", _basic(executor.basic_auth, scope))
@@ -187,7 +179,7 @@ def _body(executor: HttpExecutor, scope: Scope, headers: dict[str, str]) -> tupl
         value = None if value is MISSING else value
         if "content-type" not in kinds:
             headers["Content-Type"] = "application/json"
-        return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), value
+        return json.dumps(value, ensure_ascii=False).encode(), value
     if executor.form is not None:
         pairs = _pairs(fill(executor.form, scope))
         if "content-type" not in kinds:
@@ -199,7 +191,7 @@ def _body(executor: HttpExecutor, scope: Scope, headers: dict[str, str]) -> tupl
             return None, None
         if "content-type" not in kinds:
             headers["Content-Type"] = "text/plain; charset=utf-8"
-        return text.encode("utf-8", "surrogatepass"), text
+        return text.encode(), text
     return None, None
 
 
@@ -240,7 +232,7 @@ async def _tried(client: httpx2.AsyncClient, call: Call, plan: _Plan, *, allow_p
                 delay = _asked_delay(response, delay)
                 again = may_repeat and response.status_code in _RETRIED and clock() + delay < deadline
                 if not again:
-                    return await _output(response, call)
+                    return await output_of(response, call)
             finally:
                 await response.aclose()
         await asyncio.sleep(delay)
@@ -263,8 +255,9 @@ def _asked_delay(response: httpx2.Response, otherwise: float) -> float:
 
 
 async def _followed(client: httpx2.AsyncClient, plan: _Plan, *, allow_private: bool) -> httpx2.Response:
-
-    request = client.build_request(plan.method, plan.url, headers=plan.headers, content=plan.content)
+    # As curl does it: text beyond ASCII in a header goes out as UTF-8.
+    headers = [(name.encode(), value.encode()) for name, value in plan.headers.items()]
+    request = client.build_request(plan.method, plan.url, headers=headers, content=plan.content)
     own = {name.lower() for name in plan.headers} - {"user-agent", "accept"}
     for _ in range(MAX_REDIRECTS + 1):
         try:
@@ -278,122 +271,19 @@ async def _followed(client: httpx2.AsyncClient, plan: _Plan, *, allow_private: b
             return response
         await response.aclose()
         before, after = request.url, following.url
+        if after.scheme not in {"http", "https"} or after.userinfo:
+            raise ToolFailed(f"{site_of(str(before))} redirects to an address that is not followed: {after.scheme}")
         if before.scheme == "https" and after.scheme != "https":
-            raise ToolFailed(f"{_site(str(before))} redirects to an address that is not encrypted; not followed")
+            raise ToolFailed(f"{site_of(str(before))} redirects to an address that is not encrypted; not followed")
         if (before.scheme, before.host, before.port) != (after.scheme, after.host, after.port):
             if following.method not in {"GET", "HEAD"}:
                 raise ToolFailed(
-                    f"{_site(str(before))} redirects the request and its body to {_site(str(after))}; not followed"
+                    f"{site_of(str(before))} redirects the request with its body to {site_of(str(after))}; "
+                    "not followed"
                 )
             for name in own:
                 following.headers.pop(name, None)
             following.headers.pop("cookie", None)
         _check_literal_host(str(after), allow_private=allow_private)
         request = following
-    raise ToolFailed(f"{_site(plan.url)} redirects more than {MAX_REDIRECTS} times")
-
-
-def _site(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname or ''}" + (f":{parts.port}" if parts.port else "")
-
-
-# --- what came back
-
-
-async def _output(response: httpx2.Response, call: Call) -> Output:
-    executor = _executor(call)
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    facts: JsonObject = {"status": response.status_code, "content_type": kind}
-    with tempfile.SpooledTemporaryFile(max_size=INLINE_BYTES) as body:
-        size = 0
-        async for chunk in response.aiter_bytes(1 << 16):
-            size += len(chunk)
-            if size > MAX_BODY_BYTES:
-                raise ToolFailed(
-                    f"the answer of {_site(str(response.url))} is larger than {MAX_BODY_BYTES // 1_000_000} MB"
-                )
-            body.write(chunk)
-        body.seek(0)
-        if response.status_code >= 400 or response.status_code < 200 or response.is_redirect:
-            raise _failure(response, call, body.read(_EXCERPT * 4))
-        if executor.expect or executor.result is not None or _is_json(kind):
-            if size <= _JSON_BYTES:
-                return Output(blocks=(_json(response, executor, body.read(), kind),), facts=facts)
-            if executor.result is not None:
-                raise ToolFailed(f"the answer of {size:,} bytes is too large to take parts of")
-        if not size:
-            return Output(facts=facts)
-        if size > INLINE_BYTES:
-            text = kind.startswith("text/") or _is_json(kind) or kind.endswith("xml")
-            body.seek(0)
-            return Output(
-                blocks=(media.keep(body, kind if text else kind or "application/octet-stream"),), facts=facts
-            )
-        return Output(blocks=(_block(response, kind, body.read()),), facts=facts)
-
-
-def _is_json(kind: str) -> bool:
-    return kind in {"application/json", "text/json"} or kind.endswith("+json")
-
-
-def _json(response: httpx2.Response, executor: HttpExecutor, data: bytes, kind: str) -> Block:
-    """Return the wanted parts of a JSON answer; text as it is when nothing was asked of a body that is no JSON."""
-    try:
-        value: Any = json.loads(data.decode("utf-8-sig") if data.strip() else "null")
-    except (ValueError, RecursionError) as error:
-        if executor.result is None and not executor.expect:
-            return _block(response, kind, data)
-        raise ToolFailed(
-            f"the answer of {_site(str(response.url))} is not JSON: {error}",
-            details={"answer": media.decoded(data[:_EXCERPT])},
-        ) from error
-    for pointer, wanted in executor.expect.items():
-        found = point(value, pointer)
-        if found is ABSENT or found != wanted or isinstance(found, bool) != isinstance(wanted, bool):
-            shown = "nothing" if found is ABSENT else json.dumps(found, ensure_ascii=False)[:200]
-            raise ToolFailed(
-                f"the service reports a failure: {pointer} is {shown}, not {json.dumps(wanted, ensure_ascii=False)}",
-                details={"answer": excerpt(value)},
-            )
-    return JsonBlock(jsonable(select(value, executor.result)))
-
-
-def _block(response: httpx2.Response, kind: str, data: bytes) -> Block:
-    if kind in _PICTURES and media.media_type(data) in _PICTURES:
-        return ImageBlock(media.media_type(data), data)
-    charset = response.charset_encoding
-    if charset and (kind.startswith("text/") or kind.endswith(("xml", "javascript"))):
-        try:
-            return TextBlock(data.decode(charset))
-        except (LookupError, UnicodeDecodeError):
-            return TextBlock(media.decoded(data))
-    return media.block_of(data)
-
-
-def _failure(response: httpx2.Response, call: Call, data: bytes) -> ToolFailed:
-    status = response.status_code
-    site = _site(str(response.url))
-    hints = {
-        401: f"check the credentials{_variables(call)}",
-        403: f"the credentials may lack a permission{_variables(call)}",
-        404: "check the identifiers in the arguments",
-        429: "the service asks to slow down; try again later",
-    }
-    hint = hints.get(status, "the service has trouble of its own; try again later" if status >= 500 else "")
-    text = media.decoded(data).strip()
-    try:
-        answer: Any = excerpt(json.loads(text))
-    except (ValueError, RecursionError):
-        answer = text[:_EXCERPT]
-    return ToolFailed(
-        f"{site} answered {status} {response.reason_phrase}".rstrip(), hint=hint,
-        details={"status": status, "answer": answer},
-    )  # fmt: skip
-
-
-def _variables(call: Call) -> str:
-    executor = _executor(call)
-    texts = [executor.url, executor.bearer, *(executor.basic_auth or ()), *executor.headers.values()]
-    names = dict.fromkeys(p.name for text in texts if text for p in placeholders(text) if p.env)
-    return f" in {', '.join(names)}" if names else ""
+    raise ToolFailed(f"{site_of(plan.url)} redirects more than {MAX_REDIRECTS} times")
