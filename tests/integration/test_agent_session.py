@@ -205,9 +205,9 @@ class TestDiscovery:
         tools = session.server.bodies[0]["tools"]
         deferred = {tool["name"] for tool in tools if tool.get("defer_loading")}
         catalog = {"find_customers", "text_customer", "fail_always", "draw", "show_token"}
-        assert deferred == (catalog if discovery in {"native", "server-bm25", "server-regex"} else set())
+        assert deferred == (catalog if discovery in {"native", "server", "server-regex"} else set())
         types = {tool.get("type") for tool in tools}
-        assert ("tool_search_tool_bm25_20251119" in types) == (discovery == "server-bm25")
+        assert ("tool_search_tool_bm25_20251119" in types) == (discovery == "server")
         assert ("tool_search_tool_regex_20251119" in types) == (discovery == "server-regex")
         assert ({tool["name"] for tool in tools} >= catalog) == (discovery != "meta")
         assert sum("cache_control" in tool for tool in tools) == 1

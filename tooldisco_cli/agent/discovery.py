@@ -3,7 +3,7 @@
 - ``meta``: the meta tools only, and what is pinned. Works with every server that speaks the Messages API.
 - ``native``: every tool with ``defer_loading``, and our search answering with ``tool_reference`` blocks; the model
   then calls found tools by their names.
-- ``server-bm25`` and ``server-regex``: every tool with ``defer_loading``, and Anthropic's own tool search.
+- ``server`` and ``server-regex``: every tool with ``defer_loading``, and Anthropic's own tool search.
 - ``all``: every definition up front, for comparison.
 """
 
@@ -17,11 +17,11 @@ from tooldisco_cli.catalog.snapshot import Catalog, Entry
 from tooldisco_cli.meta.definitions import ASK_USER, READ_RESULT, SEARCH
 
 JsonObject = dict[str, Any]
-Discovery = Literal["meta", "native", "server-bm25", "server-regex", "all"]
+Discovery = Literal["meta", "native", "server", "server-regex", "all"]
 DISCOVERIES: tuple[Discovery, ...] = get_args(Discovery)
 
 _SERVER_SEARCH = {
-    "server-bm25": {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+    "server": {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
     "server-regex": {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"},
 }
 _CACHED = {"cache_control": {"type": "ephemeral"}}

@@ -32,7 +32,7 @@ class Discovery(StrEnum):
 
     META = "meta"
     NATIVE = "native"
-    SERVER_BM25 = "server-bm25"
+    SERVER = "server"
     SERVER_REGEX = "server-regex"
     ALL = "all"
 
