@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from services import mariadb_server, postgres_server
 
-
 # How long an example takes says more about the machine's other work than about the code.
 settings.register_profile("tooldisco", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tooldisco")
