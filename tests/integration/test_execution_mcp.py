@@ -15,7 +15,8 @@ import pytest
 
 from tooldisco_cli.catalog.snapshot import Entry
 from tooldisco_cli.catalog.tool import Layer, McpExecutor, McpServer, Source, Tool
-from tooldisco_cli.errors import NotReady, Refused, ToolFailed
+from tooldisco_cli.errors import NotReady, Refused, ToolFailed, ToolTimedOut
+from tooldisco_cli.execution import mcp_connections
 from tooldisco_cli.execution.executors import mcp
 from tooldisco_cli.execution.mcp_connections import McpConnections
 from tooldisco_cli.execution.protocol import Call, ImageBlock, JsonBlock, TextBlock
@@ -24,8 +25,8 @@ from tooldisco_cli.settings import Settings
 TIME = McpServer(command=(sys.executable, "-m", "mcp_server_time", "--local-timezone", "Asia/Shanghai"))
 
 
-def call(server: McpServer | None, tool: str, arguments=None, environment=None, settings=None) -> Call:
-    declared = Tool(name="t", mcp=McpExecutor(server="s", tool=tool))
+def call(server: McpServer | None, tool: str, arguments=None, environment=None, settings=None, seconds=30.0) -> Call:
+    declared = Tool(name="t", mcp=McpExecutor(server="s", tool=tool), timeout_seconds=seconds)
     entry = Entry(tool=declared, source=Source(Layer("user", "/"), "/t.toml", 1), digest="", server=server)
     return Call(entry=entry, arguments=arguments or {}, environment=environment or {}, folder=Path.cwd(),
                 settings=settings or Settings())  # fmt: skip
@@ -147,6 +148,94 @@ class TestConnections:
         with pytest.raises(NotReady, match="TOKEN"):
             run(server, "env")
 
+    def test_a_server_that_died_is_started_again(self, script, tmp_path, monkeypatch):
+        counter = tmp_path / "starts"
+        server = script(f"""
+            import os, threading
+            from pathlib import Path
+            from mcp.server.mcpserver import MCPServer
+            with Path({str(counter)!r}).open("a") as file: file.write("x")
+            server = MCPServer("s")
+            @server.tool()
+            def die() -> str:
+                os._exit(3)
+            @server.tool()
+            def die_later() -> str:
+                threading.Timer(0.2, os._exit, [3]).start()
+                return "soon"
+            @server.tool()
+            def fine() -> str:
+                return "fine"
+            server.run()
+        """)
+
+        async def session():
+            async with McpConnections():
+                with pytest.raises(ToolFailed, match="is gone"):
+                    await mcp.run(call(server, "die"))
+                assert (await mcp.run(call(server, "fine"))).blocks == (TextBlock("fine"),)
+                await mcp.run(call(server, "die_later"))
+                await asyncio.sleep(0.6)
+                monkeypatch.setattr(mcp_connections, "_IDLE_SECONDS", 0.3)
+                assert (await mcp.run(call(server, "fine"))).blocks == (TextBlock("fine"),)
+
+        asyncio.run(session())
+        assert counter.read_text() == "xxx"
+
+    def test_a_server_that_hangs_is_replaced_but_not_while_it_works(self, script, tmp_path, monkeypatch):
+        monkeypatch.setattr(mcp_connections, "_ALIVE_SECONDS", 1.0)
+        counter = tmp_path / "starts"
+        server = script(f"""
+            import time, anyio
+            from pathlib import Path
+            from mcp.server.mcpserver import MCPServer
+            with Path({str(counter)!r}).open("a") as file: file.write("x")
+            server = MCPServer("s")
+            @server.tool()
+            async def hang() -> str:
+                time.sleep(60)
+                return ""
+            @server.tool()
+            async def slow() -> str:
+                await anyio.sleep(1.5)
+                return "slow"
+            @server.tool()
+            def fine() -> str:
+                return "fine"
+            server.run()
+        """)
+
+        async def session():
+            async with McpConnections():
+                slow = asyncio.create_task(mcp.run(call(server, "slow")))
+                await asyncio.sleep(0.5)
+                await mcp.run(call(server, "fine"))
+                assert (await slow).blocks == (TextBlock("slow"),)
+                assert counter.read_text() == "x"
+                with pytest.raises(ToolTimedOut, match="within 1 s"):
+                    await mcp.run(call(server, "hang", seconds=1.0))
+                assert (await mcp.run(call(server, "fine"))).blocks == (TextBlock("fine"),)
+
+        asyncio.run(asyncio.wait_for(session(), 60))
+        assert counter.read_text() == "xx"
+
+    def test_text_that_says_more_than_the_structured_content_stays(self, script):
+        server = script("""
+            from mcp.server.mcpserver import MCPServer
+            from mcp_types import CallToolResult, TextContent
+            server = MCPServer("s")
+            @server.tool()
+            def more() -> CallToolResult:
+                content = [TextContent(type="text", text='{"n": 1}'), TextContent(type="text", text="and a remark")]
+                return CallToolResult(content=content, structured_content={"n": 1})
+            @server.tool()
+            def many() -> list[str]:
+                return ["a", "b"]
+            server.run()
+        """)
+        assert run(server, "more").blocks == (JsonBlock({"n": 1}), TextBlock("and a remark"))
+        assert run(server, "many").blocks == (JsonBlock({"result": ["a", "b"]}),)
+
     def test_a_preview_starts_nothing_and_masks(self, tmp_path):
         mark = tmp_path / "started"
         server = McpServer(command=("touch", str(mark)), env={"KEY": "{env:SECRET_KEY}"})
@@ -169,6 +258,10 @@ class TestServersThatMisbehave:
         with pytest.raises(ToolFailed, match="has no tool") as caught:
             run(TIME, "get_curent_time")
         assert "get_current_time" in caught.value.hint
+
+    def test_its_folder_does_not_exist(self, tmp_path):
+        with pytest.raises(NotReady, match="folder"):
+            run(McpServer(command=(sys.executable, "-c", ""), cwd=str(tmp_path / "none")), "x")
 
     def test_one_that_crashes_at_start_is_quoted(self, script):
         with pytest.raises(ToolFailed) as caught:
@@ -233,6 +326,45 @@ class TestServersThatMisbehave:
             while _alive(pid):
                 assert time.monotonic() < deadline, f"{pid} still runs"
                 time.sleep(0.1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="children are found by /proc, which is Linux's")
+def test_killing_tooldisco_ends_a_server_that_ignores_it(script, tmp_path):
+    pids = tmp_path / "pids"
+    server = script(f"""
+        import os, signal, subprocess, sys, time
+        from pathlib import Path
+        from mcp.server.mcpserver import MCPServer
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], start_new_session=True)
+        server = MCPServer("s")
+        @server.tool()
+        def slow() -> str:
+            Path({str(pids)!r}).write_text(f"{{os.getpid()}} {{child.pid}}")
+            time.sleep(300)
+            return ""
+        server.run()
+        time.sleep(300)
+    """)
+    code = f"""
+        import asyncio, sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from test_execution_mcp import call, mcp
+        from tooldisco_cli.catalog.tool import McpServer
+        asyncio.run(mcp.run(call(McpServer(command={server.command!r}), "slow")))
+    """
+    parent = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not pids.exists() or not pids.read_text():
+        assert time.monotonic() < deadline
+        assert parent.poll() is None
+        time.sleep(0.05)
+    parent.kill()
+    parent.wait()
+    for pid in map(int, pids.read_text().split()):
+        while _alive(pid):
+            assert time.monotonic() < deadline, f"{pid} still runs"
+            time.sleep(0.1)
 
 
 def _alive(pid: int) -> bool:

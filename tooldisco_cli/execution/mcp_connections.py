@@ -1,21 +1,28 @@
 """Connections to MCP servers, each held by a task of its own until it is closed or its server is gone.
 
 A connection belongs to the task that opened it (the SDK's cancel scopes demand that), while calls come from any
-task. So each has a task that opens it, waits, and closes it; closing ends the server's whole process tree.
+task. So each has a task that opens it, waits, and closes it; closing ends the server's whole process tree, and so
+does the watchdog when tooldisco itself is killed (see :mod:`tooldisco_cli.execution.processes`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import secrets
+import signal
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from tooldisco_cli.catalog.tool import McpServer
 from tooldisco_cli.errors import InvalidArguments, NotReady, TooldiscoError, ToolFailed
+from tooldisco_cli.execution import watchdog
 from tooldisco_cli.execution.protocol import Call
 from tooldisco_cli.execution.templates import Scope, fill_header, fill_text
 
@@ -25,6 +32,12 @@ if TYPE_CHECKING:
 _TAIL_BYTES = 4000
 _CLOSE_SECONDS = 10.0
 _MAX_PAGES = 100
+_ALIVE_SECONDS = 5.0
+"""How long a server that does nothing else may take to list its tools before another is started in its place."""
+_IDLE_SECONDS = 5.0
+"""A server that was not spoken to for so long is asked whether it is still there before it gets a call."""
+_PASSED_ON = ("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Variables for a server's program beside those that the SDK passes on, such as PATH and HOME."""
 
 _shared: ContextVar[McpConnections | None] = ContextVar("tooldisco_mcp_connections", default=None)
 
@@ -39,6 +52,8 @@ class Target:
     cwd: str | None = None
     url: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    passed_on: dict[str, str] = field(default_factory=dict)
+    """Variables for the program that are not of the manifest."""
     timeout_seconds: float = 30.0
     allow_private: bool = False
 
@@ -60,6 +75,7 @@ def target_of(call: Call, name: str, server: McpServer, *, masked: bool = False)
         name=name,
         command=tuple(map(text, server.command)),
         env={key: text(value) for key, value in server.env.items()},
+        passed_on=_passed_on(call.environment) if server.command and not masked else {},
         cwd=text(server.cwd) if server.cwd else str(call.folder),
         url=text(server.url),
         headers=headers,
@@ -68,11 +84,18 @@ def target_of(call: Call, name: str, server: McpServer, *, masked: bool = False)
     )
 
 
+def _passed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
+
+    return {name: environment[name] for name in (*DEFAULT_INHERITED_ENV_VARS, *_PASSED_ON) if name in environment}
+
+
 class McpConnections:
     """A pool for a process that lives: all calls inside of ``async with McpConnections():`` share connections."""
 
     def __init__(self) -> None:
         self._open: dict[str, Connection] = {}
+        self._closing: set[asyncio.Task[None]] = set()
         self._token: Token[McpConnections | None] | None = None
 
     async def __aenter__(self) -> McpConnections:
@@ -85,9 +108,18 @@ class McpConnections:
         await self.close()
 
     async def get(self, target: Target) -> Connection:
-        """Return the connection to a server, opened now unless it is open; raises ToolFailed or NotReady."""
+        """Return the connection to a server, opened now unless it is open; raises ToolFailed or NotReady.
+
+        A server that has ended, or hangs, is ended and started again; the call that found out has failed.
+        """
         connection = self._open.get(target.key)
-        if connection is None or connection.gone:
+        if connection is not None and not await connection.alive() and self._open.get(target.key) is connection:
+            closing = asyncio.create_task(connection.close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+            del self._open[target.key]
+        connection = self._open.get(target.key)
+        if connection is None:
             connection = self._open[target.key] = Connection(target)
         await connection.ready()
         return connection
@@ -95,7 +127,7 @@ class McpConnections:
     async def close(self) -> None:
         """Close all connections and end their servers."""
         connections, self._open = list(self._open.values()), {}
-        await asyncio.gather(*(connection.close() for connection in connections))
+        await asyncio.gather(*(connection.close() for connection in connections), *self._closing)
 
 
 def shared_connections() -> McpConnections | None:
@@ -113,12 +145,56 @@ class Connection:
         self._stop = asyncio.Event()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the connection
-        self._task = asyncio.create_task(self._hold(), name=f"mcp server {target.name}")
+        self._mark = secrets.token_hex(8)
+        self._calls = 0
+        self._seen = float("-inf")
+        self._lost = False
+        self.task = asyncio.create_task(self._hold(), name=f"mcp server {target.name}")
+        """Ends with the connection."""
 
-    @property
-    def gone(self) -> bool:
-        """Whether the connection has ended."""
-        return self._task.done()
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Count a call, during which the server may be too busy to show that it is alive."""
+        self._calls += 1
+        self._seen = float("-inf")
+        try:
+            yield
+            self._seen = asyncio.get_running_loop().time()
+        finally:
+            self._calls -= 1
+
+    async def alive(self) -> bool:
+        """Whether the next call may use the connection.
+
+        A program that was idle, or whose last call was given up, must show it by listing its tools.
+        """
+        if self._lost or self.task.done():
+            return False
+        recent = asyncio.get_running_loop().time() - self._seen < _IDLE_SECONDS
+        if recent or self._client is None or self._calls or not self.target.command:
+            return True
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        try:
+            async with asyncio.timeout(_ALIVE_SECONDS):
+                await self._client.list_tools(cache_mode="refresh")
+        except MCPError as error:
+            return bool(error.code != CONNECTION_CLOSED)  # a refusal is an answer too
+        except (AssertionError, OSError, RuntimeError, ValueError):
+            return False  # TimeoutError is an OSError
+        return True
+
+    def lost(self, how: str) -> ToolFailed:
+        """Return the error for a server that ended or hung up during a call; the next call starts it again."""
+        self._lost = True
+        said = self.said()
+        last = said.splitlines()[-1][:300] if said else ""
+        return ToolFailed(
+            f"the MCP server {self.target.name!r} is gone: {how[:300]}" + (f"; it said: {last}" if last else ""),
+            hint="the next call starts it again; start it by hand to see why it ended",
+            details={"stderr": said} if said else None,
+        )
 
     @property
     def client(self) -> Client:
@@ -135,7 +211,10 @@ class Connection:
         with suppress(OSError, ValueError):
             size = self._stderr.seek(0, 2)
             self._stderr.seek(max(0, size - _TAIL_BYTES))
-            return self._stderr.read().decode("utf-8", "replace").strip()
+            said = self._stderr.read()
+            if size > _TAIL_BYTES:  # half a line may hold half a secret, which nobody would recognise
+                said = said.partition(b"\n")[2]
+            return said.decode("utf-8", "replace").strip()
         return ""
 
     async def close(self) -> None:
@@ -143,11 +222,11 @@ class Connection:
         self._stop.set()
         with suppress(Exception, asyncio.CancelledError):
             async with asyncio.timeout(_CLOSE_SECONDS):
-                await asyncio.shield(self._task)
-        if not self._task.done():
-            self._task.cancel()
+                await asyncio.shield(self.task)
+        if not self.task.done():
+            self.task.cancel()
             with suppress(Exception, asyncio.CancelledError):
-                await self._task
+                await self.task
 
     async def _hold(self) -> None:
         opened = asyncio.get_running_loop().time()
@@ -169,6 +248,11 @@ class Connection:
         finally:
             self._client = None
             self._stderr.close()
+            if self.target.command:
+                # What left the server's process group is found by its mark.
+                if os.name == "posix":
+                    watchdog.signal_all(0, self._mark, signal.SIGKILL)
+                watchdog.forget(self._mark)
 
     def _connected(self) -> Any:
         from contextlib import asynccontextmanager
@@ -182,9 +266,10 @@ class Connection:
         @asynccontextmanager
         async def connected() -> Any:
             if target.command:
+                watchdog.remember(self._mark)
                 parameters = StdioServerParameters(
-                    command=target.command[0], args=list(target.command[1:]), env=target.env, cwd=target.cwd,
-                    encoding_error_handler="replace",
+                    command=target.command[0], args=list(target.command[1:]), cwd=target.cwd,
+                    env=target.passed_on | target.env | {watchdog.MARK: self._mark}, encoding_error_handler="replace",
                 )  # fmt: skip
                 transport: Any = stdio_client(parameters, errlog=self._stderr)  # type: ignore[arg-type]
                 async with _entered(Client(transport), target.timeout_seconds) as client:
@@ -211,6 +296,8 @@ class Connection:
         if isinstance(cause, TooldiscoError):
             return cause
         name = self.target.name
+        if self.target.command and self.target.cwd and not Path(self.target.cwd).is_dir():
+            return NotReady(f"the folder {self.target.cwd} of the MCP server {name!r} does not exist")
         if isinstance(cause, FileNotFoundError) and self.target.command:
             return NotReady(
                 f"the program {self.target.command[0]} of the MCP server {name!r} is not installed",

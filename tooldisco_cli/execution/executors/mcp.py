@@ -6,12 +6,15 @@ next call; a call on the command line starts it and ends it again.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
+import json
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
 
-from tooldisco_cli.errors import NotReady, ToolFailed
+from tooldisco_cli.errors import NotReady, ToolFailed, ToolTimedOut
 from tooldisco_cli.execution import media
 from tooldisco_cli.execution.jsonable import jsonable
 from tooldisco_cli.execution.mcp_connections import (
@@ -75,28 +78,82 @@ async def _called(connection: Connection, call: Call) -> Output:
             hint=f"it has: {listed}; correct [tool.mcp] tool in the manifest",
         )
     try:
-        result = await connection.client.call_tool(name, call.arguments)
+        result = await _answer(connection, name, call)
     except MCPError as error:
+        raise _refused(error, connection, call) from error
+    except (AssertionError, OSError, EOFError) as error:
+        raise connection.lost(str(error) or type(error).__name__) from error
+    except (RuntimeError, ValueError) as error:
         raise ToolFailed(
-            f"the MCP server {server!r} refused the call: {error.message}",
-            details={"code": error.code} | ({"data": jsonable(error.data)} if error.data is not None else {}),
-        ) from error
-    except (AssertionError, OSError, EOFError, RuntimeError, ValueError) as error:
-        said = connection.said()
-        raise ToolFailed(
-            f"the MCP server {server!r} is gone or does not speak MCP: {str(error)[:300] or type(error).__name__}",
-            hint=said.splitlines()[-1][:300] if said else "start it by hand to see why",
+            f"the answer of the MCP server {server!r} cannot be used: {str(error)[:500]}",
+            hint="it breaks the protocol or its own output schema; report it to whoever maintains the server",
         ) from error
     return Output(blocks=tuple(_blocks(result)), is_error=bool(result.is_error), facts={"server": server})
 
 
+async def _answer(connection: Connection, name: str, call: Call) -> Any:
+    """Call the tool, and stop waiting when the connection ends; a call that is cancelled is cancelled there too."""
+    calling = asyncio.ensure_future(
+        connection.client.call_tool(name, call.arguments, read_timeout_seconds=call.entry.tool.timeout_seconds)
+    )
+    with connection.in_use():
+        try:
+            await asyncio.wait({calling, connection.task}, return_when=asyncio.FIRST_COMPLETED)
+            if not calling.done():
+                raise connection.lost("it ended the connection")
+            return calling.result()
+        finally:
+            if not calling.done():
+                calling.cancel()
+                with suppress(Exception, asyncio.CancelledError):
+                    await calling
+
+
+def _refused(error: Any, connection: Connection, call: Call) -> ToolFailed:
+    from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+    server = connection.target.name
+    if error.code == CONNECTION_CLOSED:
+        return connection.lost("it ended the connection")
+    if error.code == REQUEST_TIMEOUT:
+        seconds = call.entry.tool.timeout_seconds
+        return ToolTimedOut(
+            f"the MCP server {server!r} did not answer within {seconds:g} s",
+            hint="ask for less at once; or raise timeout_seconds in the tool's manifest",
+            details={"timeout_seconds": seconds},
+        )
+    return ToolFailed(
+        f"the MCP server {server!r} refused the call: {error.message}",
+        details={"code": error.code} | ({"data": jsonable(error.data)} if error.data is not None else {}),
+    )
+
+
 def _blocks(result: Any) -> list[Block]:
-    """Return the content; structured content in place of the text that only repeats it."""
+    """Return the content, and structured content in place of the texts that only repeat it.
+
+    A server whose whole result is one text sends it as ``{"result": "the text"}`` besides: then the text is enough.
+    """
     blocks = [block for item in result.content for block in [_block(item)] if block is not None]
-    if result.structured_content is None:
+    structured = result.structured_content
+    if structured is None:
         return blocks
-    rest = [block for block in blocks if not isinstance(block, TextBlock)]
-    return [JsonBlock(jsonable(result.structured_content)), *rest]
+    wrapped = structured["result"] if isinstance(structured, dict) and set(structured) == {"result"} else None
+    if isinstance(wrapped, str) and TextBlock(wrapped) in blocks:
+        return blocks
+    rest = [
+        block for block in blocks if not (isinstance(block, TextBlock) and _repeats(block.text, structured, wrapped))
+    ]
+    return [JsonBlock(jsonable(structured)), *rest]
+
+
+def _repeats(text: str, structured: Any, wrapped: Any) -> bool:
+    """Whether a text says what structured content says: all of it, or one item of a list."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = text
+    items = wrapped if isinstance(wrapped, list) else []
+    return value == structured or (wrapped is not None and value == wrapped) or value in items or text in items
 
 
 def _block(item: Any) -> Block | None:
