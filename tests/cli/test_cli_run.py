@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import time
 
@@ -194,3 +195,24 @@ def test_a_conversation_goes_on_until_the_end_of_input(terminal, service):
     os.write(leader, b"\x04")
     command.wait(timeout=30)
     assert command.returncode == 0
+
+
+def test_ctrl_c_at_a_question_ends_at_once_and_runs_nothing(terminal, user_tools, work):
+    user_tools('manifest = 1\n[[tool]]\nname = "touch_it"\ndescription = "x"\nannotations = { destructive = false }\n'
+               'command.argv = ["touch", "touched"]\n')  # fmt: skip
+    leader, command = terminal("tools", "exec", "touch_it")
+    read_until(leader, "Run it?")
+    command.send_signal(signal.SIGINT)
+    assert command.wait(timeout=20) == 130
+    assert not (work / "touched").exists()
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 5), (b"n\n", 5)])
+def test_a_question_is_answered_on_the_terminal(terminal, user_tools, work, answer, code):
+    user_tools('manifest = 1\n[[tool]]\nname = "touch_it"\ndescription = "x"\nannotations = { destructive = false }\n'
+               'command.argv = ["touch", "touched"]\n')  # fmt: skip
+    leader, command = terminal("tools", "exec", "touch_it")
+    assert "touched" in read_until(leader, "Run it?")
+    os.write(leader, answer)
+    assert command.wait(timeout=20) == code
+    assert (work / "touched").exists() == (code == 0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from tooldisco_cli.render.execution import preview_lines
@@ -26,7 +28,7 @@ def terminal_approver(*, reads_stdin: bool = False, session: bool = False) -> Ap
     async def ask(request: ApprovalRequest) -> Decision:
         for line in question_lines(request):
             print_note(line)
-        answer = await asyncio.to_thread(_read, _prompt(request, session=session))
+        answer = await read_line(_prompt(request, session=session))
         return decision(request, answer, session=session)
 
     return ask
@@ -55,7 +57,24 @@ def decision(request: ApprovalRequest, answer: str, *, session: bool) -> Decisio
     return "session" if session and text in {"a", "always", "总是"} else "no"
 
 
-def _read(prompt: str) -> str:
+async def read_line(prompt: str) -> str:
+    """Return one line from the terminal, without its end; ``""`` at the end of input.
+
+    The thread that waits for it is a daemon: after Ctrl-C nothing waits for a line that nobody will type.
+    """
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[str] = loop.create_future()
+
+    def settle(text: str) -> None:
+        if not line.done():
+            line.set_result(text)
+
+    def read() -> None:
+        text = sys.stdin.readline()
+        with contextlib.suppress(RuntimeError):  # the loop is gone, and so is who asked
+            loop.call_soon_threadsafe(settle, text)
+
     sys.stderr.write(prompt)
     sys.stderr.flush()
-    return sys.stdin.readline()
+    threading.Thread(target=read, name="tooldisco-question", daemon=True).start()
+    return (await line).strip()

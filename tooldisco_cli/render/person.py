@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tooldisco_cli.render.asking import read_line
 from tooldisco_cli.render.streams import json_text, print_note
 from tooldisco_cli.render.tools import type_words
 from tooldisco_cli.render.untrusted import visible
 
 if TYPE_CHECKING:
     from tooldisco_cli.agent.guided import Choice
-
-
-async def _line(prompt: str) -> str:
-    def read() -> str:
-        sys.stderr.write(prompt)
-        sys.stderr.flush()
-        return sys.stdin.readline()
-
-    return (await asyncio.to_thread(read)).strip()
 
 
 def can_ask() -> bool:
@@ -34,7 +25,7 @@ async def answer_question(question: str, options: Sequence[str]) -> str:
     print_note(f"\n{visible(question)}")
     for number, option in enumerate(options, 1):
         print_note(f"  {number}. {visible(option)}")
-    said = await _line("> ")
+    said = await read_line("> ")
     if said.isascii() and said.isdigit() and 1 <= int(said) <= len(options):
         return options[int(said) - 1]
     return said
@@ -43,7 +34,7 @@ async def answer_question(question: str, options: Sequence[str]) -> str:
 async def confirm_guided() -> bool:
     """Offer to go on without a model."""
     print_note("\nWithout a model you can still search, choose and run tools yourself (--model guided).")
-    return (await _line("Do that now? [Y/n] ")).lower() in {"", "y", "yes", "是", "好"}
+    return (await read_line("Do that now? [Y/n] ")).lower() in {"", "y", "yes", "是", "好"}
 
 
 class TerminalPerson:
@@ -55,7 +46,7 @@ class TerminalPerson:
         for number, choice in enumerate(choices, 1):
             about = visible(choice.about)
             print_note(f"  {number}. {visible(choice.name)}  {about[:100]}{'…' if len(about) > 100 else ''}")
-        said = await _line(f"[{f'1-{len(choices)}, ' if choices else ''}{otherwise}] ")
+        said = await read_line(f"[{f'1-{len(choices)}, ' if choices else ''}{otherwise}] ")
         if said.isascii() and said.isdigit() and 1 <= int(said) <= len(choices):
             return int(said) - 1
         return said
@@ -72,7 +63,7 @@ class TerminalPerson:
                 print_note(f"    {number}. {visible(json_text(option))}")
         default = f", default {json_text(schema['default'])}" if "default" in schema else ""
         need = "" if required else ", optional"
-        said = await _line(f"  {visible(name)} ({visible(type_words(schema))}{need}{default}): ")
+        said = await read_line(f"  {visible(name)} ({visible(type_words(schema))}{need}{default}): ")
         if isinstance(options, list) and said.isascii() and said.isdigit() and 1 <= int(said) <= len(options):
             chosen = options[int(said) - 1]
             return chosen if isinstance(chosen, str) else json_text(chosen)
