@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -30,7 +32,57 @@ def test_counts_outcomes_and_last_use(log):
     assert before <= summary.last_used <= time.time()
     assert [item.tool for item in log.popular()] == ["send_sms", "read_excel"]
     assert [item.tool for item in log.failing()] == ["send_sms"]
+    assert (log.of("send_sms").ok, log.of("read_excel").ok) == (1, 1)
     assert log.of("never") is None
+
+
+def test_nothing_of_arguments_or_results_is_stored(log):
+    """What a row can hold is what `record` takes; this names it, so that nobody adds more by accident."""
+    log.record("send_sms", "1.0", "", 0.5, "session-1")
+    with sqlite3.connect(log.path) as database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(execution)")]
+    database.close()
+    assert columns == ["id", "time", "tool", "version", "code", "seconds", "session"]
+
+
+def test_sqlite_is_loaded_only_when_used():
+    code = "import sys, tooldisco_cli.usage.log as log; log.UsageLog(); sys.exit('sqlite3' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_file_that_another_process_holds_is_waited_for_and_then_given_up(log, monkeypatch):
+    log.record("t", "1.0", "", 1.0)
+    monkeypatch.setattr(log_module, "_WAIT_SECONDS", 0.2)
+    holder = sqlite3.connect(log.path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    assert "locked" in log.record("t", "1.0", "", 1.0)
+    assert log.of("t").count == 1
+    holder.close()
+    assert log.record("t", "1.0", "", 1.0) == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_counts_are_read_from_a_folder_that_may_not_be_written():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "state"
+        log = UsageLog(folder / "usage.sqlite")
+        log.record("t", "1.0", "", 1.0)
+        Path(name).chmod(0o755)
+        folder.chmod(0o555)
+        child = os.fork()
+        if child == 0:  # root may write anything, so the child is nobody in particular
+            done = 1
+            try:
+                if os.geteuid() == 0:
+                    os.setgroups([])
+                    os.setuid(65534)
+                warning = log.record("t", "1.0", "", 1.0)
+                done = 0 if "could not be counted" in warning and log.of("t").count == 1 else 2
+            finally:
+                os._exit(done)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        folder.chmod(0o755)
 
 
 def test_since_leaves_out_what_is_older(log):

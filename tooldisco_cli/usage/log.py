@@ -25,7 +25,8 @@ KEPT_ROWS = 10_000
 """So many of the newest executions are kept as rows of their own."""
 KEPT_DAYS = 400
 
-_WAIT_SECONDS = 30.0
+_WAIT_SECONDS = 10.0
+"""How long a count waits for other writers; each of them needs a millisecond or so."""
 _CHECK_EVERY = 500
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS execution (
@@ -51,6 +52,11 @@ class UsageSummary:
     last_code: str = ""
     """Code of the newest failure, empty when there was none."""
 
+    @property
+    def ok(self) -> int:
+        """How many executions succeeded."""
+        return self.count - self.failed
+
 
 class UsageLog:
     """The file of counts; opened for each operation, so that nothing is held between them."""
@@ -63,7 +69,7 @@ class UsageLog:
         import sqlite3
 
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._opened() as database:
                 cursor = database.execute(
                     "INSERT INTO execution (time, tool, version, code, seconds, session) VALUES (?, ?, ?, ?, ?, ?)",
@@ -76,7 +82,10 @@ class UsageLog:
         return ""
 
     def summaries(self, *, since: float = 0.0) -> dict[str, UsageSummary]:
-        """Return what is known of each tool since a time, by name; nothing where the file cannot be read."""
+        """Return what is known of each tool since a time, by name; nothing where there is no file.
+
+        Raises TooldiscoError for a file that cannot be read.
+        """
         import sqlite3
 
         if not self.path.exists():
@@ -90,7 +99,7 @@ class UsageLog:
         """
         failures = "SELECT tool, code, MAX(time) FROM execution WHERE code <> '' AND time >= :since GROUP BY tool"
         try:
-            with self._opened() as database:
+            with self._opened(write=False) as database:
                 codes = {tool: code for tool, code, _ in database.execute(failures, {"since": since})}
                 rows = database.execute(query, {"since": since}).fetchall()
         except (sqlite3.Error, OSError) as error:
@@ -124,15 +133,22 @@ class UsageLog:
         return self.summaries().get(tool)
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction, which is taken at once so that waiting for others works."""
+    def _opened(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction; one that writes is taken at once, so that waiting for others works."""
         import sqlite3
 
         database = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)
         try:
-            if database.execute("PRAGMA user_version").fetchone()[0] == 0:
-                _create(database)
-            database.execute("BEGIN IMMEDIATE" if os.access(self.path, os.W_OK) else "BEGIN")
+            if write:
+                # In WAL mode a killed process loses nothing by this; only a power failure may take the last counts.
+                database.execute("PRAGMA synchronous = NORMAL")
+                if database.execute("PRAGMA user_version").fetchone()[0] == 0:
+                    _create(database)
+            elif not os.access(self.path.parent, os.W_OK):
+                # Even to read it, SQLite makes files beside a WAL file; where it cannot, nobody else writes either.
+                database.close()
+                database = sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)
+            database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
                 yield database
             except BaseException:
