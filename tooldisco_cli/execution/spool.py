@@ -26,6 +26,7 @@ PAGE_CHARS = 10_000
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 _HANDLE = re.compile(rf"[{_ALPHABET}]{{16}}")
 _CHUNK = 1 << 20
+_PARTIAL_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Spool:
 
     def read_page(self, handle: str, page: int = 1, page_chars: int = PAGE_CHARS) -> Page:
         """Return one page; memory stays at a page's size. Raises NothingFound for a handle or page there is not."""
-        path = self._path(handle)
+        path, page_chars = self._path(handle), max(1, page_chars)
         first, last = (page - 1) * page_chars, page * page_chars
         total = 0
         parts = []
@@ -130,28 +131,34 @@ class Spool:
                         raise OSError("larger than all that may be kept")  # noqa: TRY301 - handled as a full disk is
                     file.write(chunk)
             temporary.replace(self.folder / name)
+            self._clean(spare=name)
         except OSError:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             return False
         return True
 
-    def _clean(self) -> None:
-        """Remove what is too old, then the oldest beyond the total, and what a killed process left half-written."""
+    def _clean(self, spare: str = "") -> None:
+        """Remove what is too old, then the oldest beyond the total, and what a killed process left half-written.
+
+        What another process is writing now is left alone, and so is ``spare``.
+        """
         now = time.time()
         aged = []
         for path in self._files():
             with suppress(OSError):
                 status = path.stat()
-                left = path.name.startswith(".") and now - status.st_mtime > 3600
-                if left or now - status.st_mtime > self._max_age:
+                partial = path.name.startswith(".")
+                if now - status.st_mtime > (_PARTIAL_SECONDS if partial else self._max_age) and path.name != spare:
                     path.unlink(missing_ok=True)
-                else:
+                elif not partial:
                     aged.append((status.st_mtime, status.st_size, path))
         total = sum(size for _, size, _ in aged)
         for _, size, path in sorted(aged):
             if total <= self._max_total:
                 break
+            if path.name == spare:
+                continue
             with suppress(OSError):
                 path.unlink(missing_ok=True)
             total -= size
