@@ -262,6 +262,13 @@ class TestWhatComesBack:
         with pytest.raises(ToolFailed, match="no answer"):
             run(local(site, method="POST"))
 
+    def test_json_that_no_consumer_could_hold_is_made_plain(self, site):
+        deep = '{"n": NaN, "half": "\\ud800", "deep": ' + "[" * 400 + "]" * 400 + "}"
+        site.answer = lambda handler, _: reply(handler, 200, deep, content_type="application/json")
+        [block] = run(local(site)).blocks
+        assert (block.value["n"], block.value["half"]) == (None, "?")
+        assert "nested too deeply" in json.dumps(block.value)
+
     def test_nothing(self, site):
         site.answer = lambda handler, _: reply(handler, 204)
         output = run(local(site))

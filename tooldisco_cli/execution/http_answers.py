@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from tooldisco_cli.catalog.tool import HttpExecutor
 from tooldisco_cli.errors import CatalogInvalid, ToolFailed
 from tooldisco_cli.execution import media
-from tooldisco_cli.execution.jsonable import jsonable
+from tooldisco_cli.execution.jsonable import MAX_DEPTH, jsonable
 from tooldisco_cli.execution.masking import Masker
 from tooldisco_cli.execution.pointers import ABSENT, excerpt, point, select
 from tooldisco_cli.execution.protocol import Block, Call, ImageBlock, JsonBlock, JsonObject, Output, TextBlock
@@ -28,7 +28,8 @@ MAX_BODY_BYTES = 256_000_000
 """A longer answer is refused; up to here it goes to a file and never into memory."""
 INLINE_BYTES = 4_000_000
 _JSON_BYTES = 4 * INLINE_BYTES
-"""Larger JSON is text in a file: as Python objects it would need some ten times as much memory."""
+"""JSON up to here is read when parts of it are asked for; as Python objects it needs some ten times as much memory.
+Otherwise what is larger than ``INLINE_BYTES`` is text in a file, as any text is."""
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _EXCERPT = 2000
 _NO_TEXT_CODECS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
@@ -96,7 +97,7 @@ def _blocks(
     if not size and not asked:
         return ()
     if asked or _is_json(kind):
-        if size <= _JSON_BYTES:
+        if size <= (_JSON_BYTES if asked else INLINE_BYTES):
             return (_json(response, executor, body.read(), kind),)
         if asked:
             raise ToolFailed(f"the answer of {size:,} bytes is too large to look into", hint="ask for less at once")
@@ -156,7 +157,24 @@ def _json(response: httpx2.Response, executor: HttpExecutor, data: bytes, kind: 
                 f"the service reports a failure: {pointer} is {shown}, not {json.dumps(wanted, ensure_ascii=False)}",
                 details={"answer": excerpt(value)},
             )
-    return JsonBlock(jsonable(select(value, executor.result)))
+    return JsonBlock(_plain(select(value, executor.result)))
+
+
+def _plain(value: Any) -> Any:
+    """Return parsed JSON as ``jsonable`` would, but only copied when it holds NaN, half a surrogate pair or depth."""
+    containers = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(MAX_DEPTH):
+        inside = (item for one in containers for item in (one.values() if isinstance(one, dict) else one))
+        containers = [item for item in inside if isinstance(item, (dict, list))]
+        if not containers:
+            break
+    else:
+        return jsonable(value)
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return jsonable(value)
+    return value
 
 
 def _block(response: httpx2.Response, kind: str, data: bytes) -> Block:

@@ -7,6 +7,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -46,6 +47,7 @@ class Masker:
                 labels.setdefault(form, f"[masked:{name}]" if name else MASK)
         ordered = sorted(labels, key=_longest_first)
         self._labels = {form: labels[form] for form in ordered}
+        self._in_json = [json.dumps(form, ensure_ascii=False)[1:-1] for form in ordered]
         self._data_labels = {_encoded(form): label.encode() for form, label in self._labels.items()}
         self.longest = max(map(len, self._data_labels), default=0)
         """Bytes of the longest form: how far a stream must look back across the border of two chunks."""
@@ -69,12 +71,19 @@ class Masker:
         """Return a JSON value with secrets replaced in every text, keys included."""
         if not self._labels:
             return value
+        with suppress(TypeError, ValueError):
+            written = json.dumps(value, ensure_ascii=False)
+            if not any(form in written for form in self._in_json):
+                return value
+        return self._json(value)
+
+    def _json(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(str(key)): self.json(item) for key, item in value.items()}
+            return {self.text(str(key)): self._json(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.json(item) for item in value]
+            return [self._json(item) for item in value]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             written = json.dumps(value)
             masked = self.text(written)

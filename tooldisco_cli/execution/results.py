@@ -28,7 +28,9 @@ MAX_FILES = 100
 _CHUNK = 1 << 20
 _JSON_TEXT = 4_000_000
 """Text that is JSON is cut as JSON up to this length; reading more to cut it costs more than it is worth."""
+_FEW = 20
 _LINE = 200
+"""Containers of at most ``_FEW`` items, with no text longer than this, are kept on one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,23 +214,32 @@ def _gathered(pieces: Iterable[str]) -> Iterator[bytes]:
 
 def _json_lines(value: Any, indent: str) -> Iterator[str]:
     """Yield JSON whose containers stand on one line where they are short or deep, else one line an item."""
-    if not isinstance(value, (dict, list)) or not value or len(indent) > 3:
+    if len(indent) > 3 or _is_short(value):
         yield _json_text(value)
         return
-    if len(value) <= _LINE:
-        written = _json_text(value)
-        if len(written) <= _LINE:
-            yield written
-            return
     inner = indent + " "
     begin, end = "{}" if isinstance(value, dict) else "[]"
     items = value.items() if isinstance(value, dict) else ((None, item) for item in value)
     for number, (key, item) in enumerate(items):
-        yield (begin if not number else ",") + "\n" + inner
-        if isinstance(value, dict):
-            yield json.dumps(str(key), ensure_ascii=False) + ": "
-        yield from _json_lines(item, inner)
+        name = "" if key is None and isinstance(value, list) else json.dumps(str(key), ensure_ascii=False) + ": "
+        lead = (begin if not number else ",") + "\n" + inner + name
+        if _is_short(item):
+            yield lead + _json_text(item)
+        else:
+            yield lead
+            yield from _json_lines(item, inner)
     yield "\n" + indent + end
+
+
+def _is_short(value: Any) -> bool:
+    """Whether a value stands on one line: no container, or a small one of nothing large."""
+    if not isinstance(value, (dict, list)):
+        return True
+    inside = value.values() if isinstance(value, dict) else value
+    return len(value) <= _FEW and all(
+        len(item) <= _FEW if isinstance(item, (dict, list)) else not isinstance(item, str) or len(item) <= _LINE
+        for item in inside
+    )
 
 
 # --- what is shown
