@@ -5,7 +5,12 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import resource
+import shutil
+import ssl
+import subprocess
+import tempfile
 import threading
 import time
 from base64 import b64encode
@@ -19,13 +24,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tooldisco_cli.catalog.snapshot import Entry
+from tooldisco_cli.catalog.snapshot import Catalog, Entry
 from tooldisco_cli.catalog.tool import Annotations, HttpExecutor, Layer, Source, Tool
 from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, NotReady, Refused, ToolFailed, ToolTimedOut
 from tooldisco_cli.execution import addresses, http_answers
 from tooldisco_cli.execution.addresses import is_public
 from tooldisco_cli.execution.executors import http
+from tooldisco_cli.execution.pipeline import Workbench, execute
 from tooldisco_cli.execution.protocol import Call, FileBlock, ImageBlock, JsonBlock, Output, TextBlock
+from tooldisco_cli.execution.spool import Spool
 from tooldisco_cli.settings import Settings
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
@@ -36,6 +43,7 @@ class Site:
     """A server whose answers a test writes; it keeps what it was asked."""
 
     url: str = ""
+    server: Any = None
     asked: list[dict[str, Any]] = field(default_factory=list)
     answer: Callable[[BaseHTTPRequestHandler, int], None] = lambda handler, _: reply(handler, 200, {"ok": True})
 
@@ -77,6 +85,7 @@ def site():
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    state.server = server
     state.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -326,6 +335,83 @@ class TestWhatComesBack:
     def test_a_service_that_is_not_there(self, site):
         with pytest.raises(ToolFailed, match="no answer"):
             run(HttpExecutor(url="http://127.0.0.1:9/", allow_private=True))
+
+
+class TestAsAWhole:
+    """Through the pipeline, as commands and agents run a tool."""
+
+    def execute(self, tmp_path, executor, environment=None, **tool):
+        entry = call(executor, annotations=Annotations(read_only=True), **tool).entry
+        bench = Workbench(catalog=Catalog(), settings=Settings(), folder=tmp_path,
+                          environment={"TOOLDISCO_HOME": str(tmp_path)} | (environment or {}))  # fmt: skip
+        return asyncio.run(execute(entry, {}, bench, approver=None))
+
+    def test_a_body_that_trickles_without_end_is_stopped_in_time(self, site, tmp_path):
+        def trickle(handler, _):
+            handler.send_response(200)
+            handler.send_header("content-length", "1000000")
+            handler.end_headers()
+            while True:
+                handler.wfile.write(b"x")
+                time.sleep(0.05)
+
+        site.answer = trickle
+        done = self.execute(tmp_path, local(site), timeout_seconds=1.0)
+        assert done.error.code == "timed_out"
+
+    def test_a_long_answer_is_cut_masked_and_kept(self, site, tmp_path):
+        site.answer = lambda handler, _: reply(handler, 200, "token-0123456789 of a line\n" * 300_000)
+        before = set(Path(tempfile.gettempdir()).glob("tooldisco-*"))
+        done = self.execute(tmp_path, local(site, bearer="{env:TOKEN}"), {"TOKEN": "token-0123456789"})
+        assert (done.cut.unit, done.cut.total) == ("lines", 300_000)
+        assert "[masked:TOKEN] of a line" in done.blocks[0].text
+        page = Spool(environment={"TOOLDISCO_HOME": str(tmp_path)}).read_page(done.handle, 2)
+        assert page.pages > 100
+        assert "token-0123456789" not in page.text
+        assert set(Path(tempfile.gettempdir()).glob("tooldisco-*")) <= before
+
+
+class TestEncryption:
+    @pytest.fixture
+    def certificate(self, tmp_path):
+        """A certificate for ``service.example``, signed by itself."""
+        program = shutil.which("openssl")
+        if program is None:
+            if os.environ.get("CI") == "true":
+                pytest.fail("openssl is not installed")
+            pytest.skip("openssl is not installed (Debian package openssl)")
+        key, made = tmp_path / "key.pem", tmp_path / "certificate.pem"
+        subprocess.run(
+            [program, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(made),
+             "-days", "2", "-subj", "/CN=service.example", "-addext", "subjectAltName=DNS:service.example"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        return made, key
+
+    def test_the_certificate_must_be_of_the_name_though_an_address_is_connected_to(
+        self, site, certificate, monkeypatch
+    ):
+        names = []
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate)
+        context.sni_callback = lambda _socket, name, _context: names.append(name)
+        site.server.socket = context.wrap_socket(site.server.socket, server_side=True)
+
+        async def here(host, port):
+            return ["127.0.0.1"]
+
+        monkeypatch.setattr(addresses, "resolve", here)
+        port = site.url.rpartition(":")[2]
+        right, wrong = (HttpExecutor(url=f"https://{name}:{port}/", allow_private=True)
+                        for name in ("service.example", "other.example"))  # fmt: skip
+        with pytest.raises(ToolFailed, match="CERTIFICATE_VERIFY_FAILED"):
+            run(right)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        assert run(right).blocks == (JsonBlock({"ok": True}),)
+        with pytest.raises(ToolFailed, match=r"not valid for 'other\.example'"):
+            run(wrong)
+        assert "service.example" in names
+        assert len(site.asked) == 1
 
 
 class TestRetries:

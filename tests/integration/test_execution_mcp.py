@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -236,6 +238,38 @@ class TestConnections:
         assert run(server, "more").blocks == (JsonBlock({"n": 1}), TextBlock("and a remark"))
         assert run(server, "many").blocks == (JsonBlock({"result": ["a", "b"]}),)
 
+    def test_sound_resources_and_links(self, script):
+        server = script("""
+            from base64 import b64encode
+            from mcp.server.mcpserver import MCPServer
+            from mcp_types import (AudioContent, BlobResourceContents, CallToolResult, EmbeddedResource, ResourceLink,
+                                   TextResourceContents)
+            server = MCPServer("s")
+            @server.tool()
+            def all() -> CallToolResult:
+                return CallToolResult(content=[
+                    AudioContent(type="audio", data=b64encode(b"RIFF").decode(), mime_type="audio/wav"),
+                    EmbeddedResource(type="resource", resource=TextResourceContents(uri="file:///a.txt", text="readme")),
+                    EmbeddedResource(type="resource", resource=BlobResourceContents(
+                        uri="file:///a.pdf", blob=b64encode(b"%PDF").decode(), mime_type="application/pdf")),
+                    ResourceLink(type="resource_link", uri="file:///b.txt", name="b"),
+                ])
+            @server.tool()
+            def broken() -> CallToolResult:
+                return CallToolResult(content=[AudioContent(type="audio", data="!", mime_type="audio/wav")])
+            server.run()
+        """)
+        sound, text, document, link = run(server, "all").blocks
+        assert (sound.media_type, Path(sound.path).read_bytes()) == ("audio/wav", b"RIFF")
+        assert text == TextBlock("readme")
+        assert (document.media_type, Path(document.path).read_bytes()) == ("application/pdf", b"%PDF")
+        assert link == JsonBlock({"uri": "file:///b.txt", "name": "b"})
+        for block in (sound, document):
+            assert block.temporary
+            Path(block.path).unlink()
+        with pytest.raises(ToolFailed, match="not valid base64"):
+            run(server, "broken")
+
     def test_a_preview_starts_nothing_and_masks(self, tmp_path):
         mark = tmp_path / "started"
         server = McpServer(command=("touch", str(mark)), env={"KEY": "{env:SECRET_KEY}"})
@@ -277,6 +311,32 @@ class TestServersThatMisbehave:
     def test_one_that_speaks_something_else(self, script):
         with pytest.raises(ToolFailed):
             run(script("while True: print('hello')", timeout_seconds=2.0), "x")
+
+    @pytest.mark.parametrize("answer", [b"HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n", b"garbage\r\n\r\n", b"",
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 4\r\n\r\n<p/>", None,
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"],
+        ids=["500", "garbage", "closed", "html", "silent", "other json"])  # fmt: skip
+    def test_an_address_that_is_no_mcp_server(self, answer):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            held = []
+
+            def serve():
+                with contextlib.suppress(OSError):
+                    while True:
+                        connection, _ = listener.accept()
+                        connection.recv(65536)
+                        if answer is None:
+                            held.append(connection)
+                            continue
+                        connection.sendall(answer)
+                        connection.close()
+
+            threading.Thread(target=serve, daemon=True).start()
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+            with pytest.raises(ToolFailed, match="'s'"):
+                run(McpServer(url=url, allow_private=True, timeout_seconds=3.0), "x")
+            for connection in held:
+                connection.close()
 
     def test_one_that_dies_in_the_middle_of_a_call(self, script):
         server = script("""

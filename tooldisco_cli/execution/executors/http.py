@@ -224,7 +224,7 @@ async def _tried(client: httpx2.AsyncClient, call: Call, plan: _Plan, *, allow_p
         may_repeat = repeatable and attempt < _MAX_TRIES
         try:
             response = await _followed(client, plan, allow_private=allow_private)
-        except httpx2.ConnectError:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
             if not may_repeat or clock() + delay > deadline:
                 raise
         else:
