@@ -202,19 +202,29 @@ def test_a_sheet_of_customers_becomes_tickets_and_a_summary(mission, mailbox, we
     assert "token-123" not in json.dumps(server.bodies)
 
 
-def test_each_large_customer_of_a_database_gets_one_text_message(mission, mariadb, web, tmp_path):
-    connection = pymysql.connect(
-        host=mariadb["MYSQL_HOST"], port=int(mariadb.get("MYSQL_PORT", "3306")), user=mariadb["MYSQL_USER"],
-        password=mariadb["MYSQL_PASSWORD"], database=mariadb["MYSQL_DATABASE"], autocommit=True,
-    )  # fmt: skip
-    with connection, connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS big_customers")
-        cursor.execute("CREATE TABLE big_customers (name VARCHAR(40), phone VARCHAR(20), amount INT)")
-        rows = [
-            (f"客户{i}", f"+861380013800{i}", amount) for i, amount in enumerate([500, 12000, 10000, 30000, 15000])
-        ]
-        cursor.executemany("INSERT INTO big_customers VALUES (%s, %s, %s)", rows)
+@pytest.fixture
+def big_customers(mariadb):
+    """A table of customers in the database that all tests share, gone again after the test."""
 
+    def execute(*statements: tuple) -> None:
+        connection = pymysql.connect(
+            host=mariadb["MYSQL_HOST"], port=int(mariadb.get("MYSQL_PORT", "3306")), user=mariadb["MYSQL_USER"],
+            password=mariadb["MYSQL_PASSWORD"], database=mariadb["MYSQL_DATABASE"], autocommit=True,
+        )  # fmt: skip
+        with connection, connection.cursor() as cursor:
+            for statement, *rows in statements:
+                cursor.executemany(statement, rows) if rows else cursor.execute(statement)
+
+    rows = [(f"客户{i}", f"+861380013800{i}", amount) for i, amount in enumerate([500, 12000, 10000, 30000, 15000])]
+    execute(
+        ("CREATE TABLE big_customers (name VARCHAR(40), phone VARCHAR(20), amount INT)",),
+        ("INSERT INTO big_customers VALUES (%s, %s, %s)", *rows),
+    )
+    yield mariadb
+    execute(("DROP TABLE big_customers",))
+
+
+def test_each_large_customer_of_a_database_gets_one_text_message(mission, big_customers, web, tmp_path):
     # Twilio's address is fixed in the shipped manifest, so the same tool is declared for a gateway here.
     folder = tmp_path / "gateway"
     folder.mkdir()
@@ -243,7 +253,7 @@ def test_each_large_customer_of_a_database_gets_one_text_message(mission, mariad
         texts,
         [say("三条短信已发送。")],
     ]
-    events, server = mission("给金额超过一万的客户各发一条短信", script, mariadb, [folder])
+    events, server = mission("给金额超过一万的客户各发一条短信", script, big_customers, [folder])
     assert events[-1].stop == "end_turn"
     assert isinstance(events[-1], SessionEnded)
     assert names_of(server.bodies[1], "a")[0] == "query_mysql"

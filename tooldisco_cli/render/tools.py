@@ -101,7 +101,17 @@ def show_tools(
         return
     console = terminal(output)
     if console is None:
-        print_columns([[*_cells(entry, standings), summary(entry.tool.description, 100)] for entry in entries])
+        # What keeps a tool from running stands before its description, where it widens no column.
+        print_columns(
+            [
+                [
+                    *_cells(entry, {})[:3],
+                    visible(entry.tool.title),
+                    _marked(entry, summary(entry.tool.description, 100), standings),
+                ]
+                for entry in entries
+            ]
+        )
         return
     _list_on_terminal(console, entries, standings)
     output.note(f"{len(entries):,} {'tool' if len(entries) == 1 else 'tools'}")
