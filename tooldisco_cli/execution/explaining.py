@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.errors import InvalidArguments
 from tooldisco_cli.execution.schemas import JsonObject, Schema, type_of
+from tooldisco_cli.execution.validation import unknown_names
 from tooldisco_cli.tomlfile import near_word
 
 if TYPE_CHECKING:
@@ -135,12 +136,9 @@ def _unknown(error: ValidationError, path: list[str | int], secrets: tuple[str, 
     schema = error.schema if isinstance(error.schema, Mapping) else {}
     given: Any = error.instance
     known = list(schema.get("properties", {}))
-    patterns = schema.get("patternProperties", {})
     missing = [name for name in known if name not in given]
     records = []
-    for name in given:
-        if name in known or any(re.search(pattern, name) for pattern in patterns):
-            continue
+    for name in unknown_names(given, schema):
         near = near_word(name, missing) or near_word(name, known)
         remedy = f"did you mean {near!r}?" if near else f"known: {', '.join(known[:20]) or 'none'}"
         value = "(not shown)" if _SENSITIVE.search(name) else shown_value(given[name], secrets)

@@ -64,7 +64,13 @@ def _hardened(dialect: Any) -> Any:
     extend: Any = validators.extend
     return extend(
         dialect,
-        {"pattern": _pattern, "patternProperties": _pattern_properties, "uniqueItems": _unique_items},
+        {
+            "pattern": _pattern,
+            "properties": _properties,
+            "patternProperties": _pattern_properties,
+            "additionalProperties": _additional_properties,
+            "uniqueItems": _unique_items,
+        },
     )
 
 
@@ -73,6 +79,38 @@ def _pattern(validator: Any, pattern: Any, instance: Any, _schema: Any) -> Itera
 
     if validator.is_type(instance, "string") and not matches(pattern, instance):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _properties(validator: Any, declared: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """Check declared properties; the library's own leaves out the path where a property's schema is false."""
+    if not validator.is_type(instance, "object"):
+        return
+    for name, inner in declared.items():
+        if name in instance:
+            for error in validator.descend(instance[name], inner, schema_path=name):
+                error.path.appendleft(name)
+                yield error
+
+
+def _additional_properties(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
+    if not validator.is_type(instance, "object"):
+        return
+    extras = unknown_names(instance, schema)
+    if validator.is_type(wanted, "object"):
+        for name in extras:
+            yield from validator.descend(instance[name], wanted, path=name)
+    elif wanted is False and extras:
+        yield ValidationError(f"unknown: {', '.join(extras)}")
+
+
+def unknown_names(instance: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    """Return the names that neither ``properties`` nor ``patternProperties`` of a schema speak of."""
+    declared, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    return [
+        name for name in instance if name not in declared and not any(matches(pattern, name) for pattern in patterns)
+    ]
 
 
 def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
