@@ -11,9 +11,11 @@ A script is a list of steps; each request to ``/v1/messages`` takes the next one
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -69,8 +71,8 @@ class MessagesApi(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, script: Script) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, script: Script, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.script = list(script)
         self.requests: list[Json] = []
         self.disconnects = 0
@@ -251,3 +253,27 @@ def _block_events(block: Json) -> tuple[Json, list[Json]]:
 
 def _parts(text: str, size: int = 12) -> list[str]:
     return [text[i : i + size] for i in range(0, len(text), size)]
+
+
+def main() -> None:
+    """Serve a short scripted session on a port until interrupted: ``python tests/messages_api.py 8787``."""
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8787
+
+    def answer(body: Json) -> list[Json]:
+        turns = sum(message["role"] == "assistant" for message in body["messages"]) % 3
+        script = [
+            [say("Let me look for a tool."), search(f"a{len(body['messages'])}", "calculate 计算")],
+            [run(f"b{len(body['messages'])}", "calculate", {"expression": "6 * 7"})],
+            [say("The answer is **42**. (This model is a script.)")],
+        ]
+        return script[turns]
+
+    with MessagesApi([answer], port) as server:
+        sys.stdout.write(f"{server.url}\n")
+        sys.stdout.flush()
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
