@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from typing import Literal
 
@@ -139,15 +139,21 @@ def _importable(module: str) -> bool:
     first, *rest = module.split(".")
     try:
         spec = find_spec(first)
-        name = first
+        name, places = first, _places(spec)
         for step in rest:
-            if spec is None or spec.submodule_search_locations is None:
-                return False
             name = f"{name}.{step}"
-            spec = PathFinder.find_spec(name, list(spec.submodule_search_locations))
+            try:
+                spec = PathFinder.find_spec(name, places)
+                places = _places(spec)
+            except KeyError:  # a namespace package inside a package that is not imported: only folders
+                places = [folder for place in places if os.path.isdir(folder := os.path.join(place, step))]  # noqa: PTH112, PTH118  # entries of sys.path are texts
     except (ImportError, ValueError, AttributeError):
         return False
     return spec is not None
+
+
+def _places(spec: ModuleSpec | None) -> list[str]:
+    return [] if spec is None else list(spec.submodule_search_locations or ())
 
 
 def install_module(module: str, extra: str = "") -> str:
