@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import datetime as dt
 import enum
+import json
 import math
 import uuid
 from collections.abc import Iterable, Mapping
@@ -70,7 +71,7 @@ def _key(key: Any) -> str:
     if isinstance(key, str):
         return _text(key)
     plain = jsonable(key)
-    return plain if isinstance(plain, str) else {None: "null", True: "true", False: "false"}.get(plain, str(plain))
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
 def _decimal(value: Decimal) -> int | float | str | None:
