@@ -51,13 +51,17 @@ class Capture:
         self._file.seek(0)
         return self._file
 
-    async def close(self) -> None:
-        """Stop reading and give back the file; safe to call at any time."""
+    def close(self) -> None:
+        """Stop reading and give back the file; safe to call at any time.
+
+        Not a coroutine, so that no cancellation can keep it from happening; with the child gone it waits for
+        nothing, at worst for one look at the pipe.
+        """
         self._stop.set()
         self._close_writer()
-        if self._thread.is_alive():
-            await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._thread.join, 1.0))
-        elif not self._thread.ident:
+        if self._thread.ident:
+            self._thread.join(2 * _POLL_MILLISECONDS / 1000)
+        else:
             os.close(self._reader)
         self._file.close()
 

@@ -71,8 +71,9 @@ async def run(call: Call) -> Output:
     executor = _executor(call)
     plan = _plan(call, masked=False)
     program = _program(plan)
-    stdout, stderr = Capture(), Capture(only_tail=True)
     child: Child | None = None
+    stdout = Capture()
+    stderr = Capture(only_tail=True)
     try:
         with _input(plan.stdin) as stdin:
             child = await _started(plan, program, stdin, stdout, stderr)
@@ -86,10 +87,12 @@ async def run(call: Call) -> Output:
         blocks = await asyncio.to_thread(_blocks, executor, stdout)
         return Output(blocks=blocks, facts=facts)
     finally:
-        if child is not None:
-            await child.end()
-        await stdout.close()
-        await stderr.close()
+        try:
+            if child is not None:
+                await child.end()
+        finally:
+            stdout.close()
+            stderr.close()
 
 
 def _executor(call: Call) -> CommandExecutor:
