@@ -100,6 +100,8 @@ class UsageLog:
         failures = "SELECT tool, code, MAX(time) FROM execution WHERE code <> '' AND time >= :since GROUP BY tool"
         try:
             with self._opened(write=False) as database:
+                if database.execute("PRAGMA user_version").fetchone()[0] == 0:
+                    return {}  # some process is making the file at this moment
                 codes = {tool: code for tool, code, _ in database.execute(failures, {"since": since})}
                 rows = database.execute(query, {"since": since}).fetchall()
         except (sqlite3.Error, OSError) as error:
