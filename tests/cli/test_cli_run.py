@@ -216,3 +216,22 @@ def test_a_question_is_answered_on_the_terminal(terminal, user_tools, work, answ
     os.write(leader, answer)
     assert command.wait(timeout=20) == code
     assert (work / "touched").exists() == (code == 0)
+
+
+def test_text_of_an_answer_that_broke_off_does_not_run_into_the_next_answer():
+    import io
+
+    from rich.console import Console
+
+    from tooldisco_cli.agent.events import Notice, TextDelta, TextEnded
+    from tooldisco_cli.render.session import _OnTerminal
+
+    console = Console(file=io.StringIO(), width=60)
+    view = _OnTerminal(console)
+    for event in (TextDelta(text="half"), Notice(text="stopped"), TextDelta(text="new"), TextEnded(text="new")):
+        view(event)
+    assert [line.strip() for line in console.file.getvalue().splitlines() if line.strip()] == [
+        "half",
+        "! stopped",
+        "new",
+    ]

@@ -470,6 +470,16 @@ class TestTheRecord:
         assert [m["role"] for m in read_trace(path).messages] == ["user", "assistant", "user", "assistant"]
 
 
+@pytest.mark.parametrize("value", ["text", [1], None, 5])
+@pytest.mark.filterwarnings("error")
+def test_a_call_whose_input_is_no_object_is_refused_and_goes_back_as_an_object(talk, value):
+    session = talk([[say(""), use("a", "search_tools", value)], [say("done")]])
+    session.say("x")
+    assert session.results()["a"].is_error
+    sent = session.server.bodies[1]["messages"][1]["content"]
+    assert [(block["type"], block["input"]) for block in sent] == [("tool_use", {"invalid_input": value})]
+
+
 def test_the_default_model_is_one_that_the_sdk_knows():
     from typing import get_args
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tooldisco_cli.agent.history import (
     CLEARED,
+    acceptable,
     estimated_size,
     repaired,
     tool_result,
     unanswered,
     user_text,
     with_breakpoint,
+    with_object_inputs,
     without_old_results,
 )
 
@@ -88,3 +91,21 @@ def test_a_breakpoint_is_the_only_difference_and_the_original_stays(messages):
 def test_thinking_never_carries_a_breakpoint():
     messages = [{"role": "assistant", "content": [{"type": "thinking", "thinking": "x", "signature": "y"}]}]
     assert with_breakpoint(messages) == messages
+
+
+def test_blank_text_and_repeated_ids_of_an_answer_are_not_taken_over():
+    before = [{"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "x", "input": {}}]}]
+    answer = [
+        {"type": "text", "text": " \n"},
+        {"type": "tool_use", "id": "c", "name": "x", "input": {}},
+        {"type": "tool_use", "id": "d", "name": "x", "input": {}},
+        {"type": "tool_use", "id": "d", "name": "x", "input": {}},
+    ]
+    assert [block["id"] for block in acceptable(answer, before)] == ["c-2", "d", "d-2"]
+
+
+@pytest.mark.parametrize("value", ["text", [1], None, 5])
+def test_an_input_that_is_no_object_goes_back_as_one(value):
+    message = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "x", "input": value}]}
+    assert with_object_inputs([message])[0]["content"][0]["input"] == {"invalid_input": value}
+    assert message["content"][0]["input"] == value

@@ -133,12 +133,13 @@ def _turn(message: Any) -> Turn:
 
 def _sent_back(block: Any) -> JsonObject:
     """Return a content block as the API wants it back: thinking and server tools unchanged, the rest plain."""
+    if block.type == "tool_use":
+        # Not dumped: an input that is no object would warn, and the nulls inside one would be lost.
+        return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
     data: JsonObject = block.model_dump(mode="json", exclude_none=True)
     if data["type"] == "text":
         # The SDK's parsed outputs are its own, and the API refuses keys that it does not know.
         return {key: data[key] for key in ("type", "text", "citations") if key in data}
-    if data["type"] == "tool_use":
-        return {key: data[key] for key in ("type", "id", "name", "input")}
     return data
 
 

@@ -50,6 +50,43 @@ def repaired(messages: list[JsonObject], why: str) -> list[JsonObject]:
     return [*messages, {"role": "user", "content": blocks}]
 
 
+def acceptable(content: Sequence[JsonObject], messages: Sequence[JsonObject]) -> list[JsonObject]:
+    """Return a model's answer as the API takes it back: no blank text, and no id of a call that was given before.
+
+    A server that does not keep these rules itself would otherwise make every later request of the session fail.
+    """
+    given = {use["id"] for message in messages if isinstance(message["content"], list) for use in uses_of(message)}
+    kept: list[JsonObject] = []
+    for block in content:
+        if block.get("type") == "text" and not block["text"].strip():
+            continue
+        if block.get("type") == "tool_use":
+            own, number = block["id"], 2
+            while own in given:
+                own, number = f"{block['id']}-{number}", number + 1
+            given.add(own)
+            kept.append(block | {"id": own})
+            continue
+        kept.append(block)
+    return kept
+
+
+def with_object_inputs(messages: Sequence[JsonObject]) -> list[JsonObject]:
+    """Return the messages with the input of every call an object, which is all that the API takes back."""
+    return [
+        message | {"content": [_with_object_input(block) for block in message["content"]]}
+        if message["role"] == "assistant" and isinstance(message["content"], list)
+        else message
+        for message in messages
+    ]
+
+
+def _with_object_input(block: JsonObject) -> JsonObject:
+    if block.get("type") != "tool_use" or isinstance(block.get("input"), dict):
+        return block
+    return block | {"input": {"invalid_input": block.get("input")}}
+
+
 def with_breakpoint(messages: Sequence[JsonObject]) -> list[JsonObject]:
     """Return a copy whose last block carries a cache breakpoint; nothing else differs from turn to turn."""
     if not messages:

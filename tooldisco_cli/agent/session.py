@@ -11,7 +11,7 @@ import asyncio
 import base64
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tooldisco_cli.agent.backend import Backend, Piece, Request, StreamBroke, Turn
@@ -31,12 +31,14 @@ from tooldisco_cli.agent.events import (
     UserSaid,
 )
 from tooldisco_cli.agent.history import (
+    acceptable,
     estimated_size,
     repaired,
     tool_result,
     unanswered,
     user_text,
     with_breakpoint,
+    with_object_inputs,
     without_old_results,
 )
 from tooldisco_cli.agent.trace import TraceWriter
@@ -49,6 +51,8 @@ from tooldisco_cli.meta.wording import compact, estimated_tokens
 JsonObject = dict[str, Any]
 
 _SAME_FAILURES = 3
+_CUT_OFF = {"max_tokens", "model_context_window_exceeded"}
+"""Reasons to stop after which the last call may be half a call."""
 _CONTINUATIONS = 3
 _CONTINUE = "Your answer was cut off at the token limit. Go on exactly where it stopped."
 _INTERRUPTED = "not run: the person interrupted this turn"
@@ -149,6 +153,7 @@ class Session:
                 else:
                     yield item
             assert turn is not None
+            turn = replace(turn, content=acceptable(turn.content, self.messages))
             self._count(turn)
             if turn.stop_reason == "model_context_window_exceeded" and not made_room:
                 made_room = True
@@ -162,7 +167,7 @@ class Session:
             yield TurnEnded(turn=number, stop_reason=turn.stop_reason, usage=turn.usage)
             uses = unanswered(self.messages) if turn.content and turn.stop_reason != "refusal" else []
             if uses:
-                async for event in self._calls(uses, cut_off=turn.stop_reason == "max_tokens"):
+                async for event in self._calls(uses, cut_off=turn.stop_reason in _CUT_OFF):
                     yield event
                     if isinstance(event, _Ending):
                         return
@@ -204,7 +209,7 @@ class Session:
             max_tokens=self.limits.max_tokens,
             system=system_for(self.system),
             tools=self.tools,
-            messages=with_breakpoint(self.messages),
+            messages=with_breakpoint(with_object_inputs(self.messages)),
         )
 
     async def _calls(self, uses: Sequence[JsonObject], *, cut_off: bool) -> AsyncIterator[Event]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tooldisco_cli.agent.events import Event, SessionEnded
+from tooldisco_cli.agent.events import Event, Notice, SessionEnded
 from tooldisco_cli.agent.trace import sessions_folder
 from tooldisco_cli.errors import TooldiscoError
 from tooldisco_cli.execution.mcp_connections import McpConnections
@@ -123,7 +123,7 @@ async def _turn(session: Session, text: str, view: View) -> None:
     except asyncio.CancelledError:
         if asyncio.current_task() and asyncio.current_task().cancelling():  # type: ignore[union-attr]
             raise
-        print_note("stopped; the conversation goes on")
+        view(Notice(text="stopped; the conversation goes on"))
     except TooldiscoError as error:
         show_failure(error, as_json=False)
     finally:

@@ -118,6 +118,8 @@ class _OnTerminal:
         elif isinstance(event, TurnEnded):
             self._flush()
         elif isinstance(event, Notice):
+            # What was streamed before it would otherwise stand under the next answer.
+            self._flush()
             self._print(wrap(f"! {visible(event.text)}", self._width), "yellow")
         elif isinstance(event, SessionEnded):
             self._flush()
