@@ -21,7 +21,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -302,7 +302,7 @@ def ablation_table(sets: list[DataSet]) -> str:
     lines.append(f"| none: the defaults | {' | '.join(score(sets, DEFAULT, built))} |")
     for name, values in QUERY_SIDE.items():
         for value in values:
-            changed = score(sets, replace(DEFAULT, **{name: value}), built)  # type: ignore[arg-type]
+            changed = score(sets, DEFAULT._replace(**{name: value}), built)  # type: ignore[arg-type]
             lines.append(f"| {name} {getattr(DEFAULT, name)} → {value} | {' | '.join(changed)} |")
     fields = dict(documents.FIELD_WEIGHTS)
     for name, counts in INDEX_SIDE.items():

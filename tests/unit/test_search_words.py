@@ -1,11 +1,13 @@
 """Text analysis: what counts as one word, in every script that a catalog may speak."""
 
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tooldisco_cli.search import intents, query, words
 from tooldisco_cli.search.folding import fold, without_accents
 from tooldisco_cli.search.query import one_edit_apart, payload_spans
 from tooldisco_cli.search.segmentation import index_terms
@@ -189,3 +191,32 @@ def test_values_inside_a_query_are_seen_as_such(query: str, payload: str, opaque
 )
 def test_plain_words_are_no_payload(query: str) -> None:
     assert payload_spans(query) == []
+
+
+MIXED = st.text(st.sampled_from("aB1é_ -./@'\"“”中文邮发かなカ한국ไทย々〇\U00020000。；;!?\n"), max_size=60)
+
+
+@given(MIXED)
+def test_short_texts_are_cut_without_the_expression_as_with_it(text: str) -> None:
+    folded = fold(text)
+    found = [(m.group(), m.lastgroup, m.start()) for m in words._expression().finditer(folded)]
+    assert [tuple(run) for run in words._runs_by_character(folded)] == found
+    assert [tuple(run) for run in words.runs(folded)] == found
+
+
+@given(
+    st.lists(
+        st.sampled_from(["then", " Finally ", "afterwards", "secondly", "再", "还需要", "。", ". ", "x", "邮件"])
+    )
+)
+def test_a_query_without_a_sign_of_a_border_has_none(parts: list[str]) -> None:
+    folded = fold("".join(parts))
+    found = [m.start() for m in re.finditer(intents._BORDERS, folded, re.IGNORECASE)]
+    assert intents.clause_borders(folded) == found
+
+
+@given(MIXED | st.text("0123456789abcdef-", min_size=30, max_size=60))
+def test_a_query_without_a_sign_of_a_value_has_none(text: str) -> None:
+    folded = fold(text)
+    spans = [(m.start(), m.end(), m.lastgroup == "opaque") for m in re.finditer(query._PAYLOAD, folded)]
+    assert payload_spans(folded) == [span for span in spans if span[2] or span[1] - span[0] < 0.8 * len(folded)]

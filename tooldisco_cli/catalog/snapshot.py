@@ -5,14 +5,13 @@ Search, list, the session and execution share one snapshot, so that what was fou
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tooldisco_cli.catalog.naming import normalised_name
 from tooldisco_cli.catalog.tool import Layer, McpServer, Source, Tool
 from tooldisco_cli.errors import UnknownTool
 from tooldisco_cli.tomlfile import Problem
@@ -55,13 +54,6 @@ def current_version(versions: Iterable[str], deprecated: Iterable[str]) -> str:
     """Return the first of ``versions`` (newest first) that is not deprecated, else the newest."""
     ordered, gone = list(versions), set(deprecated)
     return next((version for version in ordered if version not in gone), ordered[0])
-
-
-def normalised_name(name: str) -> str:
-    """Return the form in which ``sendEmail``, ``send-email`` and ``Send Email`` are the same: ``send_email``."""
-    text = unicodedata.normalize("NFKC", name).strip()
-    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", text)
-    return re.sub(r"[\W_]+", "_", text).strip("_").lower()
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tooldisco_cli.render.streams import Output
 
@@ -15,12 +14,11 @@ if TYPE_CHECKING:
     from tooldisco_cli.catalog import Catalog
 
 
-@dataclass(frozen=True, slots=True)
-class Common:
+class Common(NamedTuple):
     """The options that every command takes, wherever they stood."""
 
     tools_dirs: tuple[Path, ...] = ()
-    output: Output = field(default_factory=Output)
+    output: Output = Output()
 
     def load(self) -> Catalog:
         """Load the catalog and say on stderr what is wrong with it, unless told to be quiet."""

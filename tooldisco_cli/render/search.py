@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.render.streams import Output, print_json
@@ -48,9 +47,10 @@ def answer_body(answer: Answer, *, explain: bool) -> dict[str, Any]:
     """Return the body of ``tooldisco.search/1``."""
     results = []
     for hit in answer.hits:
-        result = asdict(hit)
-        if not explain:
-            del result["contributions"]
+        result = hit._asdict()
+        del result["contributions"]
+        if explain:
+            result["contributions"] = _plain(hit.contributions)
         results.append(result)
     body: dict[str, Any] = {"query": answer.query, "total": answer.total, "results": results}
     if answer.hidden:
@@ -58,8 +58,12 @@ def answer_body(answer: Answer, *, explain: bool) -> dict[str, Any]:
     if not answer.hits:
         body |= {"near_names": list(answer.near_names), "near_categories": list(answer.near_categories)}
     if answer.absence:
-        body["absence"] = asdict(answer.absence)
+        body["absence"] = {**answer.absence._asdict(), "contributions": _plain(answer.absence.contributions)}
     return body
+
+
+def _plain(contributions: Iterable[Contribution]) -> list[dict[str, Any]]:
+    return [contribution._asdict() for contribution in contributions]
 
 
 def summary(description: str, limit: int = 160) -> str:

@@ -8,14 +8,12 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 PIPE_CLOSED = 128 + 13
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """How the user wants to be answered; every view takes one."""
 
     as_json: bool = False

@@ -6,8 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tooldisco_cli.render.streams import Output, end_for_closed_pipe, print_line
 from tooldisco_cli.render.wrapping import cell_len, wrap
@@ -68,8 +67,7 @@ def print_wrapped(
         console.print(styled((margin + line, style)))
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a grid on a terminal."""
 
     style: str = ""

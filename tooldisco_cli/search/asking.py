@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tantivy import Occur, Query
 
@@ -37,8 +36,7 @@ FLOOR = 0.3
 _HIDDEN_LOOKED_AT = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A tool that a query found: its place in the catalog by name, its score, and its relevance from 0 to 1."""
 
     place: int
@@ -47,8 +45,7 @@ class Match:
     relevance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(NamedTuple):
     """What a query found, best first: at least as many as were asked for, if there are; ``total`` counts all."""
 
     best: tuple[Match, ...] = ()

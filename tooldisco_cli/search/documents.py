@@ -10,10 +10,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tooldisco_cli.catalog.snapshot import Entry, normalised_name
 from tooldisco_cli.search.folding import fold
+from tooldisco_cli.search.names import name_keys
+
+if TYPE_CHECKING:
+    from tooldisco_cli.catalog.snapshot import Entry
 
 FIELD_WEIGHTS: Mapping[str, int] = {
     "name": 3,
@@ -132,19 +135,6 @@ def dump(document: Mapping[str, Any]) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         return json.dumps(document, separators=(",", ":"), default=str).encode("ascii")
-
-
-def name_keys(name: str) -> Iterator[str]:
-    """Yield the forms under which a name or alias is found: as written (after folding), and normalised.
-
-    Spaces become ``\\x1f``, because the engine's name field is cut at white space.
-    """
-    written = fold(name).strip()
-    if written:
-        yield "=" + "\x1f".join(written.split())
-    normalised = normalised_name(written)
-    if normalised:
-        yield normalised
 
 
 def _holders(entries: Iterable[Entry]) -> dict[str, tuple[bool, str]]:

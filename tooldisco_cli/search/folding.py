@@ -13,15 +13,16 @@ from pathlib import Path
 
 DATA = Path(__file__).with_name("data")
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
-_ENDS_IN_MARKS = re.compile(r"[\u0300-\u036f]+")
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
+"""None of these is printable, so that most texts need no look at it."""
+_ACCENTS = r"[\u0300-\u036f]+"
 
 
 @cache
-def _simplified() -> dict[int, str]:
+def _simplified() -> dict[int, int]:
     """Traditional to simplified, character by character, from the table in ``data`` (made from OpenCC's)."""
     traditional, simplified = (DATA / "characters.txt").read_text("utf-8").splitlines()
-    return dict(zip(map(ord, traditional), simplified, strict=True))
+    return str.maketrans(traditional, simplified)
 
 
 def fold(text: str) -> str:
@@ -30,16 +31,18 @@ def fold(text: str) -> str:
     Lone surrogates and control characters become spaces: an engine that speaks UTF-8 cannot take the former.
     """
     if text.isascii():
-        return _CONTROL.sub(" ", text)
-    text = "".join(" " if "\ud800" <= char <= "\udfff" else char for char in text)
+        return text if text.isprintable() else re.sub(_CONTROL, " ", text)
+    if not text.isprintable():
+        text = "".join(" " if "\ud800" <= char <= "\udfff" else char for char in text)
     # A character's simplified form may compose or decompose once more, so both steps meet in the middle.
     text = unicodedata.normalize("NFKC", text).translate(_simplified())
-    return _CONTROL.sub(" ", unicodedata.normalize("NFKC", text))
+    text = unicodedata.normalize("NFKC", text)
+    return text if text.isprintable() else re.sub(_CONTROL, " ", text)
 
 
 def without_accents(word: str) -> str:
     """Return a word without accents: ``resume`` for ``résumé``; other scripts stay as they are."""
     if word.isascii():
         return word
-    bare = _ENDS_IN_MARKS.sub("", unicodedata.normalize("NFD", word))
+    bare = re.sub(_ACCENTS, "", unicodedata.normalize("NFD", word))
     return unicodedata.normalize("NFC", bare)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tooldisco_cli.catalog.snapshot import Entry
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.answer import Absence, Answer, Contribution, Hit
 from tooldisco_cli.search.asking import FLOOR, Asked, Match, Matches
-from tooldisco_cli.search.documents import engine_documents
 from tooldisco_cli.search.names import named_tools, near_categories, near_names
-from tooldisco_cli.search.ranking import explained, filters
+from tooldisco_cli.search.ranking import filters
 from tooldisco_cli.search.weights import DEFAULT, Weights
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Query, Searcher
 
+    from tooldisco_cli.catalog.snapshot import Entry
 
 NEAR = 3
 """How many names are suggested when nothing fits."""
@@ -40,6 +38,8 @@ class SearchIndex:
 
         Raises IndexBroken when the engine cannot write.
         """
+        from tooldisco_cli.search.documents import engine_documents
+
         return cls(engine.write(engine_documents(entries), folder), weights)
 
     @classmethod
@@ -79,14 +79,14 @@ class SearchIndex:
             hits = tuple(self._found(match, asked, explain=explain) for match in shown)
             answer = Answer(query=query, hits=hits, total=found.total)
             if conditions:
-                answer = replace(answer, hidden=asked.hidden(categories, tags, shown))
+                answer = answer._replace(hidden=asked.hidden(categories, tags, shown))
             if not found.total:
                 near = [match.address for match in below] or near_names(self._searcher, query, NEAR)
                 names = tuple(self._document(address)["name"] for address in near)
                 categories_near = tuple(near_categories(self._searcher, query))
-                answer = replace(answer, near_names=names, near_categories=categories_near)
+                answer = answer._replace(near_names=names, near_categories=categories_near)
             if explain_tool is not None:
-                answer = replace(answer, absence=self._absence(explain_tool, asked, conditions, limit))
+                answer = answer._replace(absence=self._absence(explain_tool, asked, conditions, limit))
         return answer
 
     def search_regex(
@@ -133,11 +133,15 @@ class SearchIndex:
         document = self._document(match.address)
         if not explain:
             return _hit(document, match.relevance)
+        from tooldisco_cli.search.explaining import explained
+
         why = explained(self._searcher, match.address, document, asked.concepts, asked.analyzer)
         return _hit(document, match.relevance, why)
 
     def _absence(self, name: str, asked: Asked, conditions: Sequence[Query], limit: int) -> Absence | None:
         """Say why a tool is not among the hits; None when it is."""
+        from tooldisco_cli.search.explaining import explained
+
         addresses = named_tools(self._searcher, name)
         if not addresses:
             return Absence(name, "no tool of this name is in the catalog")

@@ -12,17 +12,22 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-_BORDERS = re.compile(
+_MARKS = ".;!?。；！？\n"
+_ENGLISH = r"then|finally|lastly|additionally|also|afterwards?|next|moreover|furthermore|second(?:ly)?|third(?:ly)?"
+_CHINESE = "然后|接着|另外|此外|同时|并且|最后|还想|还要|还需要|顺便|再"
+_SIGNS = (*_MARKS, *_CHINESE.split("|"), *(word.split("(")[0].removesuffix("s?") for word in _ENGLISH.split("|")))
+_BORDERS = (
     r"[.;!?](?=\s|$|[^\x00-\x7f])|[。；！？\n]"
-    r"|,?\s+(?:then|finally|lastly|additionally|also|afterwards?|next|moreover|furthermore|second(?:ly)?|third(?:ly)?)\b"
-    r"|然后|接着|另外|此外|同时|并且|最后|还想|还要|还需要|顺便|再",
-    re.IGNORECASE,
+    rf"|,?\s+(?:{_ENGLISH})\b|{_CHINESE}"
 )
 
 
 def clause_borders(folded: str) -> list[int]:
     """Return where the clauses of a folded query end."""
-    return [match.start() for match in _BORDERS.finditer(folded)]
+    lowered = folded.lower()
+    if not any(sign in lowered for sign in _SIGNS):
+        return []  # most queries are one sentence, and need not wait for the expression to be compiled
+    return [match.start() for match in re.finditer(_BORDERS, folded, re.IGNORECASE)]
 
 
 def clause_of(borders: Sequence[int], start: int) -> int:

@@ -6,14 +6,12 @@ A name counts as called when the query is that name, when it is written like an 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tooldisco_cli.catalog.snapshot import normalised_name
+from tooldisco_cli.catalog.naming import normalised_name
 from tooldisco_cli.search import engine
-from tooldisco_cli.search.documents import name_keys
 from tooldisco_cli.search.folding import fold
 from tooldisco_cli.search.stopwords import STOP_WORDS_EN
 
@@ -24,10 +22,22 @@ MAX_NAMED_QUERY = 2_000
 """Characters of a query in which names are looked for."""
 _MAX_NAMED = 50
 _LONGEST_NAME = 8
-_LIST = re.compile(r"[,，、;；\n|]+|\s(?:and|or)\s|[和与及或]|\s&\s")
-_IDENTIFIER = re.compile(
-    r"(?<![\w])[A-Za-z0-9]+(?:[_.:/\-]+[A-Za-z0-9]+)+|[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*", re.ASCII
-)
+_LIST = r"[,，、;；\n|]+|\s(?:and|or)\s|[和与及或]|\s&\s"
+_IDENTIFIER = r"(?<![\w])[A-Za-z0-9]+(?:[_.:/\-]+[A-Za-z0-9]+)+|[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*"
+_JOINTS = "_.:/-"
+
+
+def name_keys(name: str) -> Iterator[str]:
+    """Yield the forms under which a name or alias is found: as written (after folding), and normalised.
+
+    Spaces become ``\\x1f``, because the engine's name field is cut at white space.
+    """
+    written = fold(name).strip()
+    if written:
+        yield "=" + "\x1f".join(written.split())
+    normalised = normalised_name(written)
+    if normalised:
+        yield normalised
 
 
 def named_tools(searcher: Searcher, query: str) -> list[DocAddress]:
@@ -64,15 +74,16 @@ def _called(searcher: Searcher, folded: str) -> Iterator[list[str]]:
     if any(searcher.doc_freq("names", key) for key in whole):
         yield whole
         return
-    parts = [part.strip(" \t'\"`。.?？!！:：") for part in _LIST.split(folded)]
+    parts = [part.strip(" \t'\"`。.?？!！:：") for part in re.split(_LIST, folded)]
     if len(parts) > 1:
         for part in parts:
             yield list(name_keys(part))
     for chunk in folded.split():
         if not chunk.isalnum():
             yield ["=" + chunk.strip("'\"`,，。;；()（）")]
-    for match in _IDENTIFIER.finditer(folded):
-        yield list(name_keys(match.group()))
+    if folded != folded.lower() or any(joint in folded for joint in _JOINTS):
+        for match in re.finditer(_IDENTIFIER, folded, re.ASCII):
+            yield list(name_keys(match.group()))
     yield from _tiled(searcher, folded)
 
 
@@ -99,9 +110,11 @@ def near_names(searcher: Searcher, query: str, limit: int = 3) -> list[DocAddres
     if not wanted:
         return []
     starts = {wanted[:2]} | {word[:2] for word in wanted.split("_") if len(word) > 2}
+    from difflib import get_close_matches
+
     keys = [key for start in sorted(starts)[:6] for key, _ in searcher.terms_with_prefix("names", start, limit=2000)]
     found: dict[tuple[int, int], DocAddress] = {}
-    for key in difflib.get_close_matches(wanted, keys, limit, 0.6):
+    for key in get_close_matches(wanted, keys, limit, 0.6):
         for address in _with_key(searcher, key)[:1]:
             found.setdefault((address.segment_ord, address.doc), address)
     return list(found.values())[:limit]
@@ -109,10 +122,12 @@ def near_names(searcher: Searcher, query: str, limit: int = 3) -> list[DocAddres
 
 def near_categories(searcher: Searcher, query: str, limit: int = 5) -> list[str]:
     """Return the categories nearest to a query that found nothing: a like name, a shared word, then the largest."""
+    from difflib import get_close_matches
+
     wanted = fold(query[:60]).lower()
     words = set(normalised_name(wanted).split("_"))
     sizes = searcher.terms_with_prefix("category", "", limit=1000)
-    alike = difflib.get_close_matches(wanted, [category.lower() for category, _ in sizes[:200]], limit, 0.6)
+    alike = get_close_matches(wanted, [category.lower() for category, _ in sizes[:200]], limit, 0.6)
 
     def distance(item: tuple[str, int]) -> tuple[bool, bool, int, str]:
         category, size = item

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from tooldisco_cli.search.bridge import PINYIN, SEPARATOR
@@ -35,7 +34,7 @@ _QUOTED = (
     r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|‘[^’\n]{1,400}’|「[^」\n]{1,400}」|『[^』\n]{1,400}』"
     r"|(?<!\w)'[^'\n]{1,400}'(?!\w)"
 )
-_PAYLOAD = re.compile(
+_PAYLOAD = (
     r"(?P<opaque>[a-z][a-z0-9+.-]*://[^\s\"'<>，。；、）)]+"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?<![\w/])(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@-]+){2,}[/\\]?"
@@ -43,16 +42,18 @@ _PAYLOAD = re.compile(
     rf"|[A-Za-z0-9+=_-]{{48,}})|(?P<quoted>{_QUOTED})"
 )
 
-_SPACED_OUT = re.compile(r"(?<=[\u4e00-\u9fff])(?<![\u4e00-\u9fff]{2}) +(?=[\u4e00-\u9fff](?:[^\u4e00-\u9fff]|$))")
+_VALUE_MARKS = "\"'“‘「『/\\@"
+_LONG_WORD = 36
+"""Characters of the shortest value without any of those marks, an id."""
+_SPACED_OUT = r"(?<=[\u4e00-\u9fff])(?<![\u4e00-\u9fff]{2}) +(?=[\u4e00-\u9fff](?:[^\u4e00-\u9fff]|$))"
 """The spaces of ``短 信``: between single Chinese characters."""
-_SYLLABLE = re.compile(
+_SYLLABLE = (
     r"(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h)?"
     r"(?:i?ang|i?ong|u?ang|[iu]?an|iao|uai|eng|ing|[iu]?ai?|ao|ou|ei|en|er|iu|in|ie|ue|ve|uo|ui|un|[aeiouv])"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One way a concept may be written in the index: a term of a field, or several that must occur together."""
 
     field: str
@@ -63,8 +64,7 @@ class Form:
     """word, prefix, typo, pinyin, translation, part or bigram."""
 
 
-@dataclass(frozen=True, slots=True)
-class Concept:
+class Concept(NamedTuple):
     """One thing a query asks for, and every form that may answer it; the best of them counts."""
 
     word: str
@@ -120,7 +120,9 @@ def payload_spans(folded: str) -> list[tuple[int, int, bool]]:
     Opaque are addresses, paths, ids and encoded data; the others are quoted texts. A query that is quoted as a whole
     is a wish all the same.
     """
-    spans = [(m.start(), m.end(), m.lastgroup == "opaque") for m in _PAYLOAD.finditer(folded)]
+    if not any(mark in folded for mark in _VALUE_MARKS) and max(map(len, folded.split()), default=0) < _LONG_WORD:
+        return []
+    spans = [(m.start(), m.end(), m.lastgroup == "opaque") for m in re.finditer(_PAYLOAD, folded)]
     return [span for span in spans if span[2] or span[1] - span[0] < 0.8 * len(folded)]
 
 
@@ -139,7 +141,9 @@ class QueryAnalyzer:
 
     def concepts(self, query: str) -> list[Concept]:
         """Return the concepts of a query in its order, each distinct word once; those without forms are unknown."""
-        folded = _SPACED_OUT.sub("", fold(query[:MAX_QUERY]))
+        folded = fold(query[:MAX_QUERY])
+        if " " in folded and not folded.isascii():
+            folded = re.sub(_SPACED_OUT, "", folded)
         borders = clause_borders(folded)
         found: dict[str, tuple[list[Form], float, int]] = {}
         for word, forms, weight, start in self._words(folded):
@@ -275,7 +279,7 @@ class QueryAnalyzer:
         """Chinese words spelled syllable by syllable: ``fa song duan xin``."""
         row: list[tuple[str, int]] = []
         for run in [*runs(folded), None]:
-            if run and run.script == "word" and run.text.islower() and _SYLLABLE.fullmatch(run.text):
+            if run and run.script == "word" and run.text.islower() and re.fullmatch(_SYLLABLE, run.text):
                 row.append((run.text, run.start))
                 continue
             first = 0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class Weights(NamedTuple):
     """How much each kind of evidence counts, relative to a whole word of the query found as written."""
 
     translation: float = 0.7

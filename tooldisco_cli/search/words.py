@@ -6,10 +6,9 @@ Nothing here needs a dictionary, so a query costs none. What only an index needs
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tooldisco_cli.search.folding import without_accents
 from tooldisco_cli.search.stopwords import STOP_WORDS_EN
@@ -21,19 +20,16 @@ Script = Literal["han", "syllabic", "word"]
 
 # Scripts written without spaces: the first group is cut into words, the second (kana, hangul, Thai, Lao, Khmer,
 # Burmese) into bigrams.
-_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005\u3007\U00020000-\U0003ffff"
-_SYLLABIC = (
-    r"\u3040-\u30ff\u31f0-\u31ff\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-)
-_RUNS = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<syllabic>[{_SYLLABIC}]+)|(?P<word>[^\W_{_HAN}{_SYLLABIC}]+)")
-_CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005\u3007\U00020000-\U0003ffff"
+_SYLLABIC = "\u3040-\u30ff\u31f0-\u31ff\u1100-\u11ff\u3130-\u318f\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_LONG = 500
+"""Characters of a text from which compiling an expression of all those ranges, 3 ms, is worth it."""
 
 MAX_WORD = 40
 """Longer runs of letters and digits are keys, hashes or encoded data: nobody searches for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """A stretch of folded text in one kind of script, and where it starts."""
 
     text: str
@@ -43,14 +39,56 @@ class Run:
 
 def runs(folded: str) -> list[Run]:
     """Cut folded text into runs of one script; punctuation and symbols fall away."""
-    return [Run(m.group(), m.lastgroup, m.start()) for m in _RUNS.finditer(folded)]  # type: ignore[arg-type]
+    if folded.isascii():
+        return [Run(m.group(), "word", m.start()) for m in re.finditer(r"[^\W_]+", folded)]
+    if len(folded) >= _LONG or _expression.cache_info().currsize:
+        return [Run(m.group(), m.lastgroup, m.start()) for m in _expression().finditer(folded)]  # type: ignore[arg-type]
+    return list(_runs_by_character(folded))
+
+
+def _runs_by_character(folded: str) -> Iterator[Run]:
+    """Yield what :func:`_expression` finds; slower, but ready at once."""
+    start, open_one = 0, None
+    for at, char in enumerate(folded):
+        script = _script(char)
+        if script != open_one:
+            if open_one is not None:
+                yield Run(folded[start:at], open_one, start)
+            start, open_one = at, script
+    if open_one is not None:
+        yield Run(folded[start:], open_one, start)
+
+
+def _script(char: str) -> Script | None:
+    if "\u4e00" <= char <= "\u9fff":
+        return "han"
+    if char >= "\u0e00":
+        for script, ranges in ("han", _HAN), ("syllabic", _SYLLABIC):
+            if any(first <= char <= last for first, last in _bounds(ranges)):
+                return script  # type: ignore[return-value]
+    return "word" if char.isalnum() else None
+
+
+@cache
+def _bounds(ranges: str) -> list[tuple[str, str]]:
+    return [(part[0], part[-1]) for part in re.findall(r".-.|.", ranges)]
+
+
+@cache
+def _expression() -> re.Pattern[str]:
+    return re.compile(rf"(?P<han>[{_HAN}]+)|(?P<syllabic>[{_SYLLABIC}]+)|(?P<word>[^\W_{_HAN}{_SYLLABIC}]+)")
+
+
+@cache
+def _case_change() -> re.Pattern[str]:
+    return re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def identifier_words(run: str) -> list[str]:
     """Return the lower-case words of a run of letters and digits: ``['send', 'email']`` for ``sendEmail``."""
     if len(run) > MAX_WORD * 4:
         return []
-    parts = [run] if run.islower() else _CASE_CHANGE.split(run)
+    parts = [run] if run.islower() else _case_change().split(run)
     return [without_accents(part.lower()) for part in parts if len(part) <= MAX_WORD]
 
 
