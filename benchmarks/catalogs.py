@@ -4,7 +4,8 @@
 
 Real tools come first, in the order of the data sets; when they run out, each further one is a variation of a real
 one: another team's prefix in its name and a sentence of another tool in its description, so that names are unique and
-term statistics stay like those of real catalogs. The same call writes the same bytes.
+term statistics stay like those of real catalogs. The same call writes the same bytes. Without the data sets, the
+shipped tools are what is varied.
 """
 
 from __future__ import annotations
@@ -18,20 +19,39 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 SETS = ("docker_mcp", "acebench_zh", "sealtools_dev", "bfcl_zhtw_zhq_enc")
 TEAMS = ("billing", "crm", "logistics", "hr", "search", "infra", "growth", "risk", "data", "mobile")
 DEFAULT_DATA = Path(__file__).resolve().parents[1].parent / "shared" / "eval"
 
 
 def real_tools(data: Path) -> list[dict[str, Any]]:
-    """Return every tool of the evaluation sets, as their catalogs declare them."""
+    """Return every tool of the evaluation sets, or without the sets every tool that is shipped."""
+    if not (data / SETS[0] / "catalog.jsonl").is_file():
+        return shipped_tools()
     return [
         json.loads(line)
         for name in SETS
         for line in (data / name / "catalog.jsonl").read_text("utf-8").splitlines()
         if line.strip()
+    ]
+
+
+def shipped_tools() -> list[dict[str, Any]]:
+    """Return the tools that tooldisco ships, in the shape of the sets' catalogs."""
+    from tooldisco_cli import paths
+    from tooldisco_cli.catalog.layers import load_layer
+    from tooldisco_cli.catalog.tool import Layer
+
+    declarations = load_layer(Layer("shipped", str(paths.shipped_tools()))).declarations()
+    return [
+        {
+            "name": declared.tool.name,
+            "description": declared.tool.description,
+            "category": declared.tool.category,
+            "tags": list(declared.tool.tags),
+            "input_schema": declared.tool.input_schema,
+        }
+        for declared in declarations
     ]
 
 
@@ -63,6 +83,8 @@ def variations(tools: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def write(tools: list[dict[str, Any]], total: int, files: int, folder: Path) -> None:
     """Write ``total`` tools into ``files`` manifests below ``folder``, as evenly as possible."""
+    import tomli_w
+
     folder.mkdir(parents=True, exist_ok=True)
     source = variations(tools)
     for number in range(files):

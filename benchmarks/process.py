@@ -1,33 +1,227 @@
 """What a whole process costs, as a ratio to ``python -c "import typer, rich.table"`` run alternately with it.
 
-    python benchmarks/process.py --tools-dir /tmp/catalog-10k [--rounds 21] [--query 发送邮件]
+    python benchmarks/process.py --tools-dir /tmp/catalog-10k [--rounds 21] [--query 发送邮件] [--cold]
 
-Every round runs the baseline and each command once, in turn, so that a slow moment of the machine hits all alike.
-Reported are the median of the rounds' ratios and the ratio of the median peak memories. With ``--cold`` the cache is
-removed before each run of a command.
+Every round runs each command once, in another order, and the baseline directly before each, so that a slow moment of
+the machine hits both. Reported are the median of the rounds' ratios and the ratio of the median peak memories. With
+``--cold`` everything that tooldisco keeps is removed before each run of a command.
+
+A process inherits its parent's peak of memory until it has replaced itself, so this module imports little, and says
+so when it has grown past what it measures.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import random
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-BASELINE = [sys.executable, "-c", "import typer, rich.table"]
+QUERIES = ("发送邮件", "send an email to a customer")
+SETTLED_SECONDS = 2.2
+"""After this time a search does not doubt the time stamps of a changed file any more."""
 
 
-def measure(argv: list[str], environment: dict[str, str]) -> tuple[float, int]:
-    """Run one process; return its wall time in seconds and its peak resident memory in KiB."""
-    start = time.perf_counter()
-    process = subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(process.pid, 0)
-    return time.perf_counter() - start, usage.ru_maxrss
+class Cost(NamedTuple):
+    """What a command costs, as ratios to the baseline: the median time, its tenth and ninetieth part, peak memory."""
+
+    time: float
+    low: float
+    high: float
+    memory: float
+    rounds: int
+
+
+class Program(NamedTuple):
+    """The installed command of one interpreter, and a home and working folder of its own."""
+
+    python: str
+    home: Path
+
+    @property
+    def tooldisco(self) -> str:
+        return str(Path(self.python).with_name("tooldisco"))
+
+    @property
+    def baseline(self) -> list[str]:
+        return [self.python, "-c", "import typer, rich.table"]
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment, with nothing in it that adds tools or stops Python from keeping its bytecode."""
+        removed = {"TOOLDISCO_TOOLS_DIR", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH"}
+        kept = {name: value for name, value in os.environ.items() if name not in removed}
+        return {**kept, "TOOLDISCO_HOME": str(self.home)}
+
+    def measure(self, argv: list[str]) -> tuple[float, int]:
+        """Run one process; return its wall time in seconds and its peak resident memory in KiB.
+
+        Raises RuntimeError when it fails: a quick failure is no quick answer.
+        """
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            argv, env=self.environment(), cwd=self.home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise RuntimeError(f"exit code {process.returncode}: {argv}")
+        return seconds, usage.ru_maxrss
+
+    def output(self, argv: list[str]) -> str:
+        """Run one process and return what it prints."""
+        run = subprocess.run(
+            argv, env=self.environment(), cwd=self.home, capture_output=True, check=False, encoding="utf-8"
+        )
+        return run.stdout
+
+    def forget(self) -> None:
+        """Remove everything that tooldisco keeps."""
+        shutil.rmtree(self.home / "cache", ignore_errors=True)
+
+
+@contextmanager
+def program(python: str = sys.executable) -> Iterator[Program]:
+    """Give the installed command with an empty home, removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="tooldisco-benchmark-") as home:
+        yield Program(python, Path(home))
+
+
+def commands(tooldisco: str, folders: list[Path], queries: tuple[str, ...] = QUERIES) -> dict[str, list[str]]:
+    """Return what is measured: each command line by what the report calls it."""
+    layers = [word for folder in folders for word in ("--tools-dir", str(folder))]
+    found = {}
+    for query in queries:
+        found[f"search {query} --json"] = [tooldisco, "search", query, "--json", *layers]
+    found[f"search {queries[0]}"] = [tooldisco, "search", queries[0], *layers]
+    found["tools list --json"] = [tooldisco, "tools", "list", "--json", *layers]
+    for folder in folders[:1]:
+        name = first_name(folder)
+        found["tools show X --json"] = [tooldisco, "tools", "show", name, "--json", *layers]
+    return found
+
+
+def first_name(folder: Path) -> str:
+    """Return the name of the first tool of a catalog's middle manifest."""
+    files = sorted(folder.glob("*.toml"))
+    found = re.search(r'^name = "(.+)"$', files[len(files) // 2].read_text("utf-8"), re.MULTILINE)
+    if found is None:
+        raise ValueError(f"no tool in {files[len(files) // 2]}")
+    return found[1]
+
+
+def compare(
+    run: Program,
+    lines: Mapping[str, list[str]],
+    *,
+    rounds: int,
+    cold: bool = False,
+    seconds: float = 60.0,
+    least: int = 3,
+) -> dict[str, Cost]:
+    """Run each command line and the baseline in turn; a command that has had its seconds gets only ``least`` rounds.
+
+    A cold run finds nothing kept; before the warm ones each command has run once.
+    """
+    chance = random.Random(7)
+    times: dict[str, list[float]] = {name: [] for name in lines}
+    peaks: dict[str, list[int]] = {name: [] for name in lines}
+    spent = dict.fromkeys(lines, 0.0)
+    base_peaks = []
+    run.measure(run.baseline)
+    if not cold:
+        for argv in lines.values():
+            run.measure(argv)
+        time.sleep(SETTLED_SECONDS)
+        for argv in lines.values():
+            run.measure(argv)
+    for _ in range(rounds):
+        for name in chance.sample(list(lines), len(lines)):
+            if spent[name] > seconds and len(times[name]) >= least:
+                continue
+            if cold:
+                run.forget()
+            base, base_peak = run.measure(run.baseline)
+            taken, peak = run.measure(lines[name])
+            base_peaks.append(base_peak)
+            times[name].append(taken / base)
+            peaks[name].append(peak)
+            spent[name] += taken
+    _warn_if_grown(min(base_peaks))
+    memory = statistics.median(base_peaks)
+    return {name: _cost(times[name], statistics.median(peaks[name]) / memory) for name in lines}
+
+
+def _cost(ratios: list[float], memory: float) -> Cost:
+    ordered = sorted(ratios)
+    low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
+    return Cost(statistics.median(ordered), low, high, memory, len(ordered))
+
+
+def _warn_if_grown(base_peak: int) -> None:
+    import resource
+
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if own > base_peak:
+        print(f"memory ratios are too low: this process itself has grown to {own / base_peak:.1f} of the baseline")
+
+
+def changes(run: Program, folder: Path, *, rounds: int) -> dict[str, list[float]]:
+    """Edit, add and remove one manifest of a copy of a catalog; return the next search's ratios to a warm search.
+
+    Each is beside a warm search of its own, after which nothing recent is left to doubt. Every change is asked for
+    afterwards by a word that only it has, so a search that missed it would be noticed.
+    """
+    copy = run.home / "catalog"
+    shutil.copytree(folder, copy)
+    layers = ["--tools-dir", str(copy)]
+    search = [run.tooldisco, "search", QUERIES[0], "--json", *layers]
+    files = sorted(copy.glob("*.toml"))
+    added = copy / "added.toml"
+    found: dict[str, list[float]] = {"one file edited": [], "one file added": [], "one file removed": []}
+
+    def edit(word: str) -> None:
+        file = files[len(files) // 3]
+        text = file.read_text("utf-8")
+        file.write_text(
+            re.sub(r'^description = (""")?"?', rf"\g<0>{word} ", text, count=1, flags=re.MULTILINE), "utf-8"
+        )
+
+    def add(word: str) -> None:
+        text = f'[[tool]]\nname = "added_tool"\ndescription = "{word} 发送邮件"\ncommand = {{ argv = ["true"] }}\n'
+        added.write_text("manifest = 1\n" + text, "utf-8")
+
+    def remove(_: str) -> None:
+        added.unlink()
+
+    steps: dict[str, Callable[[str], None]] = dict(zip(found, (edit, add, remove), strict=True))
+    run.measure(search)
+    for number in range(rounds):
+        word = f"qzx{number}w"
+        for name, change in steps.items():
+            time.sleep(SETTLED_SECONDS)
+            run.measure(search)
+            warm, _ = run.measure(search)
+            change(word + name[-3:])
+            taken, _ = run.measure(search)
+            found[name].append(taken / warm)
+            wanted = word + ("ded" if change is remove else name[-3:])
+            answer = json.loads(run.output([run.tooldisco, "search", wanted, "--json", *layers]))
+            seen = any(wanted in hit["description"] for hit in answer["hits"])
+            if seen is (change is remove):
+                raise RuntimeError(f"{name}: the search after it does not know of it")
+    return found
 
 
 def main() -> None:
@@ -39,41 +233,21 @@ def main() -> None:
     parser.add_argument("--cold", action="store_true")
     parser.add_argument("--only", action="append", default=[], help="measure only rows whose name holds this text")
     options = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="tooldisco-benchmark-"))
-    environment = {**os.environ, "TOOLDISCO_HOME": str(home), "PYTHONDONTWRITEBYTECODE": ""}
-    tooldisco = [str(Path(sys.executable).with_name("tooldisco"))]
-    layers = [word for folder in options.tools_dir for word in ("--tools-dir", str(folder))]
-    commands = {
-        "python -c pass": [sys.executable, "-c", "pass"],
-        "tooldisco --version": [*tooldisco, "--version"],
-        "tooldisco --help": [*tooldisco, "--help"],
-    }
-    for query in options.query or ["发送邮件", "send an email to a customer"]:
-        commands[f"search {query} --json"] = [*tooldisco, "search", query, "--json", *layers]
-        commands[f"search {query}"] = [*tooldisco, "search", query, *layers]
-    commands["tools list --json"] = [*tooldisco, "tools", "list", "--json", *layers]
-    if options.only:
-        commands = {name: argv for name, argv in commands.items() if any(word in name for word in options.only)}
-    for argv in (BASELINE, *commands.values()):
-        measure(argv, environment)
-    ratios: dict[str, list[float]] = {name: [] for name in commands}
-    memory: dict[str, list[int]] = {name: [] for name in commands}
-    baseline_memory = []
-    for _ in range(options.rounds):
-        base, peak = measure(BASELINE, environment)
-        baseline_memory.append(peak)
-        for name, argv in commands.items():
-            if options.cold:
-                shutil.rmtree(home / "cache", ignore_errors=True)
-            seconds, peak = measure(argv, environment)
-            ratios[name].append(seconds / base)
-            memory[name].append(peak)
-    shutil.rmtree(home, ignore_errors=True)
+    with program() as run:
+        lines = {
+            "python -c pass": [run.python, "-c", "pass"],
+            "tooldisco --version": [run.tooldisco, "--version"],
+            "tooldisco --help": [run.tooldisco, "--help"],
+            **commands(
+                run.tooldisco, [folder.absolute() for folder in options.tools_dir], tuple(options.query) or QUERIES
+            ),
+        }
+        if options.only:
+            lines = {name: argv for name, argv in lines.items() if any(word in name for word in options.only)}
+        costs = compare(run, lines, rounds=options.rounds, cold=options.cold)
     print("| process | time ratio, median | 10 % to 90 % | memory ratio |\n|---|---|---|---|")
-    for name in commands:
-        low, *_, high = statistics.quantiles(ratios[name], n=10)
-        share = statistics.median(memory[name]) / statistics.median(baseline_memory)
-        print(f"| {name} | {statistics.median(ratios[name]):.2f} | {low:.2f} to {high:.2f} | {share:.2f} |")
+    for name, cost in costs.items():
+        print(f"| {name} | {cost.time:.2f} | {cost.low:.2f} to {cost.high:.2f} | {cost.memory:.2f} |")
 
 
 if __name__ == "__main__":
