@@ -356,5 +356,5 @@ def _cpu() -> Iterator[float]:
     before = 0.0
     while True:
         now = sum(os.times()[:4])
-        yield now - before
-        before = sum(os.times()[:4])
+        elapsed, before = now - before, now
+        yield elapsed

@@ -5,9 +5,6 @@
 Every round runs each command once, in another order, and the baseline directly before each, so that a slow moment of
 the machine hits both. Reported are the median of the rounds' ratios and the ratio of the median peak memories. With
 ``--cold`` everything that tooldisco keeps is removed before each run of a command.
-
-A process inherits its parent's peak of memory until it has replaced itself, so this module imports little, and says
-so when it has grown past what it measures.
 """
 
 from __future__ import annotations
@@ -43,46 +40,54 @@ class Cost(NamedTuple):
     rounds: int
 
 
-class Program(NamedTuple):
-    """The installed command of one interpreter, and a home and working folder of its own."""
+_LAUNCHER = r"""
+import os, sys
+from time import perf_counter
+null = os.open(os.devnull, os.O_RDWR)
+files = [(os.POSIX_SPAWN_DUP2, null, stream) for stream in (0, 1, 2)]
+for line in sys.stdin:
+    argv = line.rstrip("\n").split("\x1f")
+    start = perf_counter()
+    child = os.posix_spawn(argv[0], argv, os.environ, file_actions=files)
+    _, status, usage = os.wait4(child, 0)
+    print(perf_counter() - start, usage.ru_maxrss, os.waitstatus_to_exitcode(status), flush=True)
+"""
+"""Starts processes from one that is smaller than any of them: a process begins with its parent's peak of memory."""
 
-    python: str
-    home: Path
 
-    @property
-    def tooldisco(self) -> str:
-        return str(Path(self.python).with_name("tooldisco"))
+class Program:
+    """The installed command of one interpreter, in a home and working folder of its own."""
 
-    @property
-    def baseline(self) -> list[str]:
-        return [self.python, "-c", "import typer, rich.table"]
-
-    def environment(self) -> dict[str, str]:
-        """Return the environment, with nothing in it that adds tools or stops Python from keeping its bytecode."""
+    def __init__(self, python: str, home: Path) -> None:
+        self.python = python
+        self.home = home
+        self.tooldisco = str(Path(python).with_name("tooldisco"))
+        self.baseline = [python, "-c", "import typer, rich.table"]
         removed = {"TOOLDISCO_TOOLS_DIR", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH"}
         kept = {name: value for name, value in os.environ.items() if name not in removed}
-        return {**kept, "TOOLDISCO_HOME": str(self.home)}
+        self._environment = {**kept, "TOOLDISCO_HOME": str(home)}
+        self._launcher = subprocess.Popen(
+            [sys.executable, "-S", "-E", "-c", _LAUNCHER],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment, cwd=home, encoding="utf-8",
+        )  # fmt: skip
 
     def measure(self, argv: list[str]) -> tuple[float, int]:
         """Run one process; return its wall time in seconds and its peak resident memory in KiB.
 
         Raises RuntimeError when it fails: a quick failure is no quick answer.
         """
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            argv, env=self.environment(), cwd=self.home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise RuntimeError(f"exit code {process.returncode}: {argv}")
-        return seconds, usage.ru_maxrss
+        assert self._launcher.stdin and self._launcher.stdout
+        self._launcher.stdin.write("\x1f".join(argv) + "\n")
+        self._launcher.stdin.flush()
+        seconds, peak, code = self._launcher.stdout.readline().split()
+        if code != "0":
+            raise RuntimeError(f"exit code {code}: {argv}")
+        return float(seconds), int(peak)
 
     def output(self, argv: list[str]) -> str:
         """Run one process and return what it prints."""
         run = subprocess.run(
-            argv, env=self.environment(), cwd=self.home, capture_output=True, check=False, encoding="utf-8"
+            argv, env=self._environment, cwd=self.home, capture_output=True, check=False, encoding="utf-8"
         )
         return run.stdout
 
@@ -90,12 +95,19 @@ class Program(NamedTuple):
         """Remove everything that tooldisco keeps."""
         shutil.rmtree(self.home / "cache", ignore_errors=True)
 
+    def close(self) -> None:
+        self._launcher.communicate()
+
 
 @contextmanager
 def program(python: str = sys.executable) -> Iterator[Program]:
     """Give the installed command with an empty home, removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="tooldisco-benchmark-") as home:
-        yield Program(python, Path(home))
+        run = Program(python, Path(home))
+        try:
+            yield run
+        finally:
+            run.close()
 
 
 def commands(tooldisco: str, folders: list[Path], queries: tuple[str, ...] = QUERIES) -> dict[str, list[str]]:
@@ -158,7 +170,6 @@ def compare(
             times[name].append(taken / base)
             peaks[name].append(peak)
             spent[name] += taken
-    _warn_if_grown(min(base_peaks))
     memory = statistics.median(base_peaks)
     return {name: _cost(times[name], statistics.median(peaks[name]) / memory) for name in lines}
 
@@ -167,14 +178,6 @@ def _cost(ratios: list[float], memory: float) -> Cost:
     ordered = sorted(ratios)
     low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
     return Cost(statistics.median(ordered), low, high, memory, len(ordered))
-
-
-def _warn_if_grown(base_peak: int) -> None:
-    import resource
-
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if own > base_peak:
-        print(f"memory ratios are too low: this process itself has grown to {own / base_peak:.1f} of the baseline")
 
 
 def changes(run: Program, folder: Path, *, rounds: int) -> dict[str, list[float]]:
