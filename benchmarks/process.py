@@ -221,7 +221,7 @@ def changes(run: Program, folder: Path, *, rounds: int) -> dict[str, list[float]
             found[name].append(taken / warm)
             wanted = word + ("ded" if change is remove else name[-3:])
             answer = json.loads(run.output([run.tooldisco, "search", wanted, "--json", *layers]))
-            seen = any(wanted in hit["description"] for hit in answer["hits"])
+            seen = any(wanted in hit["description"] for hit in answer["results"])
             if seen is (change is remove):
                 raise RuntimeError(f"{name}: the search after it does not know of it")
     return found
