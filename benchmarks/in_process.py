@@ -93,8 +93,9 @@ def tooldisco(tools: Tools) -> Callable[[Question], Ask]:
     return lambda question: lambda: index.search(question.text, limit=LIMIT)
 
 
-def tantivy(tools: Tools, *, count: bool = True) -> Callable[[Question], Ask]:
-    searcher = plain_index(tools)
+def tantivy(tools: Tools, *, count: bool = True, whole: bool = False) -> Callable[[Question], Ask]:
+    """The engine with nothing around it; ``whole`` reads and decodes the stored tools, not only their names."""
+    searcher = plain_index(tools, whole=whole)
     from tantivy import Occur, Query
 
     schema = plain_schema()
@@ -103,7 +104,9 @@ def tantivy(tools: Tools, *, count: bool = True) -> Callable[[Question], Ask]:
         def search() -> list[Any]:
             terms = [(Occur.Should, Query.term_query(schema, "text", word)) for word in question.words]
             found = searcher.search(Query.boolean_query(terms), LIMIT, count=count)
-            return [searcher.doc(address).get_first("name") for _, address in found.hits]
+            if whole:
+                return [json.loads(bytes(searcher.doc(address).get_first("stored"))) for _, address in found.hits]
+            return [searcher.doc(address).get_first("stored") for _, address in found.hits]
 
         return search
 
@@ -114,24 +117,29 @@ def tantivy_without_count(tools: Tools) -> Callable[[Question], Ask]:
     return tantivy(tools, count=False)
 
 
+def tantivy_whole_tools(tools: Tools) -> Callable[[Question], Ask]:
+    return tantivy(tools, whole=True)
+
+
 def plain_schema() -> Any:
     from tantivy import SchemaBuilder
 
     builder = SchemaBuilder()
     builder.add_text_field("text", tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("name", stored=True, tokenizer_name="raw")
+    builder.add_bytes_field("stored", stored=True)
     return builder.build()
 
 
-def plain_index(tools: Tools, folder: Path | None = None) -> Any:
+def plain_index(tools: Tools, folder: Path | None = None, *, whole: bool = False) -> Any:
     """Index names and words with nothing around the engine; as tooldisco does, with one thread of the engine."""
     from tantivy import Document, Index
 
     index = Index(plain_schema(), path=None if folder is None else str(folder))
     writer = index.writer(64_000_000, 1)
-    for name, words in zip(tools.names, tools.words, strict=True):
+    stored = map(json.dumps, tools.declared) if whole else tools.names
+    for text, words in zip(stored, tools.words, strict=True):
         document = Document()
-        document.add_text("name", name)
+        document.add_bytes("stored", text.encode())
         document.add_text("text", " ".join(words))
         writer.add_document(document)
     writer.commit()
@@ -229,6 +237,7 @@ class Beside(NamedTuple):
 ENGINES = {
     "plain tantivy": Beside(tantivy),
     "plain tantivy, uncounted": Beside(tantivy_without_count),
+    "plain tantivy, whole tools": Beside(tantivy_whole_tools),
     "SQLite FTS5": Beside(fts5),
     "bm25s": Beside(bm25s, "bm25s"),
     "rank-bm25": Beside(rank_bm25, "rank_bm25", SLOW),

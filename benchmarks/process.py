@@ -153,11 +153,11 @@ def compare(
     base_peaks = []
     run.measure(run.baseline)
     if not cold:
-        for argv in lines.values():
-            run.measure(argv)
+        first = {name: run.measure(argv)[0] for name, argv in lines.items()}
         time.sleep(SETTLED_SECONDS)
-        for argv in lines.values():
-            run.measure(argv)
+        for name, argv in lines.items():
+            if first[name] < seconds:
+                run.measure(argv)
     for _ in range(rounds):
         for name in chance.sample(list(lines), len(lines)):
             if spent[name] > seconds and len(times[name]) >= least:
