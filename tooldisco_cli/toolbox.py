@@ -139,14 +139,25 @@ class Toolbox:
         return entry
 
     def search(
-        self, query: str, *, categories: Sequence[str] = (), tags: Sequence[str] = (), limit: int = 5
+        self,
+        query: str,
+        *,
+        categories: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        limit: int = 5,
+        regex: bool = False,
     ) -> tuple[Hit, ...]:
-        """Return the tools that fit a query best, in Chinese or English."""
+        """Return the tools that fit a query best, in Chinese or English.
+
+        With ``regex`` the query is a regular expression over the tools' texts (``SearchIndex.search_regex``); raises
+        UsageError for a wrong one.
+        """
         if self._index is None:
             from tooldisco_cli.search.index import SearchIndex
 
             self._index = SearchIndex.build(self._catalog)
-        return self._index.search(query, categories=categories, tags=tags, limit=limit).hits
+        ask = self._index.search_regex if regex else self._index.search
+        return ask(query, categories=categories, tags=tags, limit=limit).hits
 
     def definition(self, name: str) -> JsonObject:
         """Return ``name``, ``description`` and ``input_schema`` as a model sees them. Raises UnknownTool."""

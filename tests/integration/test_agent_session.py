@@ -117,6 +117,21 @@ def talk(box, monkeypatch):
 
 
 class TestDiscovery:
+    def test_a_pattern_finds_and_a_wrong_one_goes_back_as_an_error(self, talk):
+        session = talk([
+            [use("a", "search_tools", {"query": "find_(", "regex": True})],
+            [use("b", "search_tools", {"query": "^find_", "regex": True})],
+            [run("c", "find_customers", {})],
+            [say("done")],
+        ])  # fmt: skip
+        assert session.say("x").stop == "end_turn"
+        results = session.results()
+        assert (results["a"].is_error, results["b"].is_error, results["c"].is_error) == (True, False, False)
+        assert (
+            "unterminated subpattern" in session.server.bodies[1]["messages"][-1]["content"][0]["content"][0]["text"]
+        )
+        assert [hit["name"] for hit in results["b"].found] == ["find_customers"]
+
     def test_searches_runs_and_answers(self, talk, calls):
         session = talk([
             [say("Looking."), search("a", "查询客户")],

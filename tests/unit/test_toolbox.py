@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from tooldisco_cli import Toolbox
-from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, Refused, UnknownTool
+from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, Refused, UnknownTool, UsageError
 from tooldisco_cli.execution.protocol import JsonBlock
 from tooldisco_cli.settings import Settings
 
@@ -39,6 +39,13 @@ def test_a_function_is_found_beside_the_manifests_in_both_languages(orders):
         assert orders.search(query)[0].name == "find_orders"
     assert orders.search("发送邮件")[0].name == "send_email"
     assert {hit.category for hit in orders.search("客户", categories=["data"])} == {"data"}
+
+
+def test_a_pattern_finds_by_the_texts_as_they_were_written(orders):
+    assert [hit.name for hit in orders.search("^find_orders$", regex=True)] == ["find_orders"]
+    assert orders.search("no such text here", regex=True) == ()
+    with pytest.raises(UsageError):
+        orders.search("find_(", regex=True)
 
 
 def test_name_description_and_schema_come_from_the_function(orders):

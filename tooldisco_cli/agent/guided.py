@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -13,6 +14,8 @@ from tooldisco_cli.catalog.snapshot import Catalog
 from tooldisco_cli.errors import InvalidArguments, UsageError
 from tooldisco_cli.execution.pairs import parse_pairs
 from tooldisco_cli.meta.definitions import EXECUTE, SEARCH
+
+_OTHERWISE = "other words to search for, a /pattern/, or Enter to end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +53,19 @@ class GuidedBackend:
         """Yield the person's next step as if it were a model's answer."""
         last = request.messages[-1]["content"][-1]
         if last.get("type") == "text":
-            yield self._call(SEARCH, {"query": last["text"]})
+            yield self._search(last["text"])
             return
         text = "\n".join(part.get("text", "") for part in last.get("content", ()) if part.get("type") == "text")
         found = _found(text)
         if found is None:
-            next_words = await self._person.choose(
-                "What next?", (), otherwise="other words to search for, or Enter to end"
-            )
-            yield self._call(SEARCH, {"query": next_words}) if isinstance(next_words, str) and next_words else _done()
+            next_words = await self._person.choose("What next?", (), otherwise=_OTHERWISE)
+            yield self._search(next_words) if isinstance(next_words, str) and next_words else _done()
             return
         choices = [Choice(tool["name"], tool.get("description", "")) for tool in found]
         question = "Which tool?" if choices else "Nothing fits."
-        chosen = await self._person.choose(question, choices, otherwise="other words to search for, or Enter to end")
+        chosen = await self._person.choose(question, choices, otherwise=_OTHERWISE)
         if isinstance(chosen, str):
-            yield self._call(SEARCH, {"query": chosen}) if chosen else _done()
+            yield self._search(chosen) if chosen else _done()
             return
         name = found[chosen]["name"]
         yield self._call(EXECUTE, {"tool_name": name, "tool_input": await self._arguments(name)})
@@ -93,6 +94,11 @@ class GuidedBackend:
                 except (InvalidArguments, UsageError) as error:
                     trouble = error.message
         return arguments
+
+    def _search(self, text: str) -> Turn:
+        """Return a search for words, or for ``/a pattern/`` between slashes."""
+        pattern = re.fullmatch(r"/(.+)/", text.strip(), re.DOTALL)
+        return self._call(SEARCH, {"query": pattern[1], "regex": True} if pattern else {"query": text})
 
     def _call(self, name: str, arguments: JsonObject) -> Turn:
         use = {"type": "tool_use", "id": f"guided_{next(self._ids)}", "name": name, "input": arguments}

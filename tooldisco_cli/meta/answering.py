@@ -10,7 +10,7 @@ from typing import Any
 
 from tooldisco_cli.catalog.definition import model_definition
 from tooldisco_cli.catalog.snapshot import Catalog, Entry
-from tooldisco_cli.errors import InvalidArguments, NothingFound, TooldiscoError, UnknownTool
+from tooldisco_cli.errors import InvalidArguments, NothingFound, TooldiscoError, UnknownTool, UsageError
 from tooldisco_cli.execution.approval import AssumeYes
 from tooldisco_cli.execution.pipeline import Workbench, dry_run, execute
 from tooldisco_cli.execution.protocol import Approver, Block, Execution, TextBlock
@@ -96,14 +96,25 @@ class MetaTools:
         limit = arguments.get("max_results", names.DEFAULT_RESULTS)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= names.MAX_RESULTS:
             raise InvalidArguments(f"max_results must be a whole number from 1 to {names.MAX_RESULTS}")
+        regex = arguments.get("regex", False)
+        if not isinstance(regex, bool):
+            raise InvalidArguments("regex must be true or false")
         categories = self.catalog.categories()
         if category is not None and category not in categories:
             known = ", ".join(list(categories)[:20])
             raise InvalidArguments(f"there is no category {category!r}", hint=f"leave it out, or one of: {known}")
-        answer = self.index.search(query, categories=[category] if category else (), limit=limit)
+        wanted = [category] if category else ()
+        if regex:
+            try:
+                answer = self.index.search_regex(query, categories=wanted, limit=limit)
+            except UsageError as error:
+                raise InvalidArguments(error.message, hint=error.hint) from error
+        else:
+            answer = self.index.search(query, categories=wanted, limit=limit)
         entries = {hit.name: self.catalog.get(hit.name) for hit in answer.hits}
         self.shown.update(entries)
-        body = found_tools(answer, entries) if answer.hits else nothing_found(answer, categories, category)
+        found = bool(answer.hits)
+        body = found_tools(answer, entries) if found else nothing_found(answer, categories, category, regex=regex)
         return Reply(blocks=(TextBlock(compact(body)),), answer=answer, references=tuple(entries))
 
     def _read(self, arguments: JsonObject) -> Reply:

@@ -67,6 +67,7 @@ def _search(categories: list[str]) -> JsonObject:
             "type": "object",
             "properties": {
                 "query": {"type": "string", "minLength": 1, "description": "What the tool must do, in a few words."},
+                "regex": {"type": "boolean", "description": "The query is a regular expression."},
                 "category": category,
                 "max_results": {
                     "type": "integer",

@@ -100,9 +100,13 @@ def found_tools(answer: Answer, entries: Mapping[str, Entry]) -> JsonObject:
     return body
 
 
-def nothing_found(answer: Answer, categories: Iterable[str], category: str | None) -> JsonObject:
+def nothing_found(
+    answer: Answer, categories: Iterable[str], category: str | None, *, regex: bool = False
+) -> JsonObject:
     """Return what to try when a search found nothing."""
     hints = ["use other words for the action or the object, or the other language"]
+    if regex:
+        hints = ["no text of a tool matches: begin with (?i) to ignore case, or search in words, without regex"]
     if category and answer.hidden.get("category"):
         hints.insert(0, f"{answer.hidden['category']} tools of other categories fit: search without category")
     body: JsonObject = {"found": False, "query": answer.query, "suggestions": hints}

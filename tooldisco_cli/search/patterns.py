@@ -34,12 +34,23 @@ def compiled(pattern: str) -> Callable[[str], bool]:
         analyzer = TextAnalyzerBuilder(Tokenizer.regex(utf8(pattern))).build()
     except ValueError as error:
         hint = "the syntax is that of Rust's regex crate: no look-around, no back-references"
-        raise UsageError(f"wrong pattern {pattern!r}", hint=hint) from error
+        raise UsageError(f"wrong pattern {pattern!r}{_reason(pattern)}", hint=hint) from error
 
     def matches(text: str) -> bool:
         return bool(analyzer.analyze(utf8(text)))
 
     return matches
+
+
+def _reason(pattern: str) -> str:
+    """Say what is wrong with a pattern as Python's own parser sees it; the engine does not say it at all."""
+    import re
+
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f": {error}"
+    return ""
 
 
 def relevance(document: Mapping[str, Any], matches: Callable[[str], bool]) -> float:
