@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tooldisco_cli.cli.context import Common, common
+from tooldisco_cli.cli.meaning import with_meaning
 from tooldisco_cli.cli.options import AsJson, Categories, NoColor, Quiet, ToolsDirs
 from tooldisco_cli.errors import GateNotMet, NothingFound, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tooldisco_cli.search.evaluation import Evaluation
     from tooldisco_cli.search.judged import JudgedSet
 
@@ -31,7 +30,8 @@ app = typer.Typer(
 class Mode(StrEnum):
     """How to search."""
 
-    LEXICAL = "lexical"
+    WORDS = "words"
+    HYBRID = "hybrid"
 
 
 CatalogPath = Annotated[
@@ -51,7 +51,9 @@ def evaluate_search(
     ctx: typer.Context,
     catalog: CatalogPath = None,
     queries: QueriesPath = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="How to search.")] = Mode.LEXICAL,
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="`words`, or `hybrid`: by meaning too, which needs the semantic extra.")
+    ] = Mode.WORDS,
     category: Categories = None,
     fail_under: Annotated[
         list[str] | None,
@@ -78,7 +80,7 @@ def evaluate_search(
         return
     gates = [_gate(text) for text in fail_under or ()]
     given = common(ctx)
-    evaluation, judged = _evaluated(given, catalog, queries, category)
+    evaluation, judged = _evaluated(given, catalog, queries, category, mode)
     from tooldisco_cli.render.evaluation import show_evaluation
 
     show_evaluation(evaluation, judged, given.output, worst=worst)
@@ -95,6 +97,7 @@ def confusions(
     ctx: typer.Context,
     catalog: CatalogPath = None,
     queries: QueriesPath = None,
+    mode: Annotated[Mode, typer.Option("--mode", help="How to search: `words` or `hybrid`.")] = Mode.WORDS,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many pairs at most.")] = 20,
     as_json: AsJson = False,
     tools_dir: ToolsDirs = None,
@@ -103,7 +106,7 @@ def confusions(
 ) -> None:
     """Show pairs of tools whose queries find each other, and tools that no query finds."""
     given = common(ctx)
-    evaluation, judged = _evaluated(given, catalog, queries, None)
+    evaluation, judged = _evaluated(given, catalog, queries, None, mode)
     from tooldisco_cli.render.evaluation import show_confusions
 
     show_confusions(evaluation, judged, given.output, limit=limit)
@@ -125,8 +128,9 @@ def _gate(text: str) -> tuple[str, float]:
 
 
 def _evaluated(
-    given: Common, catalog: Path | None, queries: Path | None, categories: list[str] | None
+    given: Common, catalog: Path | None, queries: Path | None, categories: list[str] | None, mode: Mode
 ) -> tuple[Evaluation, JudgedSet]:
+    from tooldisco_cli.render.progress import progress
     from tooldisco_cli.search.evaluation import evaluate
     from tooldisco_cli.search.index import SearchIndex
     from tooldisco_cli.search.judged import JudgedSet, expected_queries, read_catalog, read_queries
@@ -154,20 +158,10 @@ def _evaluated(
             "there is no query to ask", hint="give --queries, or expected_queries in the tools' manifests"
         )
     index = SearchIndex.build(entries)
+    if mode is Mode.HYBRID:
+        index = with_meaning(index, given)
     every = [entry.name for entry in entries]
-    evaluation = evaluate(index, judged, catalog=every, progress=_progress(given, len(judged)))
+    with progress("asking", given.output) as tell:
+        asked = None if tell is None else lambda done: tell(done, len(judged))
+        evaluation = evaluate(index, judged, catalog=every, progress=asked)
     return evaluation, JudgedSet(entries, judged, notes)
-
-
-def _progress(given: Common, total: int) -> Callable[[int], None] | None:
-    import sys
-
-    if given.output.quiet or not sys.stderr.isatty() or total < 500:
-        return None
-
-    def show(done: int) -> None:
-        if done % 50 == 0 or done == total:
-            sys.stderr.write(f"\r{done:,} of {total:,} queries" + ("\n" if done == total else ""))
-            sys.stderr.flush()
-
-    return show

@@ -26,6 +26,7 @@ class Mode(StrEnum):
     """How a query is meant."""
 
     WORDS = "words"
+    HYBRID = "hybrid"
     REGEX = "regex"
 
 
@@ -50,7 +51,11 @@ def search(
     ] = None,
     mode: Annotated[
         Mode,
-        typer.Option("--mode", help="`words`, or `regex`: the query is a regular expression over the tools' texts."),
+        typer.Option(
+            "--mode",
+            help="`words`; `hybrid`: by meaning too, which needs the semantic extra and takes some seconds; "
+            "or `regex`: the query is a regular expression over the tools' texts.",
+        ),
     ] = Mode.WORDS,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Build the index in memory; keep nothing.")] = False,
     as_json: AsJson = False,
@@ -75,6 +80,10 @@ def search(
         if mode is Mode.REGEX:
             matched = index.search_regex(text, categories=category or (), tags=tag or (), limit=limit)
             return matched, {}
+        if mode is Mode.HYBRID:
+            from tooldisco_cli.cli.meaning import with_meaning
+
+            index = with_meaning(index, given, use_cache=not no_cache)
         answer = index.search(
             text,
             categories=category or (),

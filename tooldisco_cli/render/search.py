@@ -52,7 +52,12 @@ def answer_body(answer: Answer, *, explain: bool) -> dict[str, Any]:
         if explain:
             result["contributions"] = _plain(hit.contributions)
         results.append(result)
-    body: dict[str, Any] = {"query": answer.query, "total": answer.total, "results": results}
+    body: dict[str, Any] = {
+        "query": answer.query,
+        "total": answer.total,
+        "confident": answer.confident,
+        "results": results,
+    }
     if answer.hidden:
         body["hidden"] = answer.hidden
     if not answer.hits:
@@ -144,6 +149,8 @@ def _remarks(answer: Answer) -> list[str]:
             remarks.append(f"  near names: {', '.join(map(visible, answer.near_names))}")
         if answer.near_categories and not answer.hidden:
             remarks.append(f"  categories: {', '.join(map(visible, answer.near_categories))}")
+    elif not answer.confident:
+        remarks.append("weak matches: none of them may be what you want")
     elif answer.total > len(answer.hits):
         remarks.append(f"{len(answer.hits)} of {answer.total:,} matches; --limit shows more")
     better = " that fit as well or better" if answer.hits else ""

@@ -59,6 +59,8 @@ class Answer(NamedTuple):
     hits: tuple[Hit, ...] = ()
     total: int = 0
     """How many tools matched, before the limit."""
+    confident: bool = False
+    """Whether the best hit is likely to be what was meant; weak answers are shown, but should be doubted."""
     hidden: Mapping[str, int] = {}
     """How many better or equal matches each filter hid: ``{"category": 3, "tag": 1}``."""
     near_names: tuple[str, ...] = ()

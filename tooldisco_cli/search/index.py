@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.answer import Absence, Answer, Contribution, Hit
-from tooldisco_cli.search.asking import FLOOR, Asked, Match, Matches
+from tooldisco_cli.search.asking import Asked, Match, Matches
 from tooldisco_cli.search.names import named_tools, near_categories, near_names
 from tooldisco_cli.search.ranking import filters
 from tooldisco_cli.search.weights import DEFAULT, Weights
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tantivy import DocAddress, Query, Searcher
 
     from tooldisco_cli.catalog.snapshot import Entry
+    from tooldisco_cli.search.vectors import Vectors
 
 NEAR = 3
 """How many names are suggested when nothing fits."""
@@ -26,9 +27,17 @@ NEAR = 3
 class SearchIndex:
     """All tools of a catalog, ready to be asked; it never changes, and threads may share it."""
 
-    def __init__(self, searcher: Searcher, weights: Weights = DEFAULT) -> None:
+    def __init__(
+        self,
+        searcher: Searcher,
+        weights: Weights = DEFAULT,
+        vectors: Vectors | None = None,
+        used: Mapping[int, float] | None = None,
+    ) -> None:
         self._searcher = searcher
         self._weights = weights
+        self._vectors = vectors
+        self._used = used or {}
 
     @classmethod
     def build(
@@ -46,6 +55,34 @@ class SearchIndex:
     def open(cls, folder: Path) -> SearchIndex:
         """Open an index that ``build`` left in a folder; raises IndexBroken when it cannot be read."""
         return cls(engine.load(folder))
+
+    def with_meaning(self, vectors: Vectors) -> SearchIndex:
+        """Return the same index with hybrid search: by words and by meaning. ``vectors`` must be of this index."""
+        return SearchIndex(self._searcher, self._weights, vectors, self._used)
+
+    def with_usage(self, worths: Mapping[str, float]) -> SearchIndex:
+        """Return the same index with what the earlier use of tools is worth, 0 to 1 by name (``usage.habits``).
+
+        It orders hits whose scores are within 2 % of each other, and nothing else: no tool is found or hidden by it.
+        Names that the index does not have are left out. Raises IndexBroken.
+        """
+        used = {}
+        with engine.engine_errors():
+            for name, worth in worths.items():
+                for address in tools_called(self._searcher, name):
+                    used[engine.places(self._searcher, [address])[0]] = worth
+        return SearchIndex(self._searcher, self._weights, self._vectors, used)
+
+    def documents(self) -> Iterator[tuple[int, DocAddress, dict[str, Any]]]:
+        """Yield every tool: its place in the catalog, its address, and what is stored; raises IndexBroken."""
+        with engine.engine_errors():
+            addresses = engine.everything(self._searcher)
+            places = engine.places(self._searcher, addresses)
+        for place, address in zip(places, addresses, strict=True):
+            with engine.engine_errors():
+                document = self._document(address)
+            if document:
+                yield place, address, document
 
     def search(
         self,
@@ -65,11 +102,12 @@ class SearchIndex:
         could attain (``a``) that speaks of everything asked for, or of one of several sentences: comparable within
         an answer, and roughly between answers of one index.
         With ``floor``, an answer whose best match is less relevant than ``asking.FLOOR`` is empty: nothing fits.
+        One whose best match is below ``asking.CONFIDENT`` is not confident.
         Several ``categories`` mean any of them, several ``tags`` all of them. Raises IndexBroken.
         """
         limit = max(limit, 0)
         with engine.engine_errors():
-            asked = Asked(self._searcher, self._weights, query)
+            asked = Asked(self._searcher, self._weights, query, self._vectors, self._used)
             conditions = filters(categories, tags)
             found = asked.matches(conditions, limit)
             below = () if found.fits or not floor else found.best[:NEAR]
@@ -77,7 +115,7 @@ class SearchIndex:
                 found = Matches()
             shown = found.best[:limit]
             hits = tuple(self._found(match, asked, explain=explain) for match in shown)
-            answer = Answer(query=query, hits=hits, total=found.total)
+            answer = Answer(query=query, hits=hits, total=found.total, confident=found.confident)
             if conditions:
                 answer = answer._replace(hidden=asked.hidden(categories, tags, shown))
             if not found.total:
@@ -102,24 +140,24 @@ class SearchIndex:
         matches = patterns.compiled(pattern)
         found: list[tuple[float, str, dict[str, Any]]] = []
         hidden = {"category": 0, "tag": 0}
+        for _, _, document in self.documents():
+            relevance = patterns.relevance(document, matches)
+            if not relevance:
+                continue
+            if categories and document["category"] not in categories:
+                hidden["category"] += 1
+            elif not set(tags) <= set(document["tags"]):
+                hidden["tag"] += 1
+            else:
+                found.append((relevance, document["name"], document))
         with engine.engine_errors():
-            for address in engine.everything(self._searcher):
-                document = self._document(address)
-                relevance = patterns.relevance(document, matches) if document else 0.0
-                if not relevance:
-                    continue
-                if categories and document["category"] not in categories:
-                    hidden["category"] += 1
-                elif not set(tags) <= set(document["tags"]):
-                    hidden["tag"] += 1
-                else:
-                    found.append((relevance, document["name"], document))
             near = () if found else tuple(near_categories(self._searcher, pattern))
         found.sort(key=lambda item: (-item[0], item[1]))
         return Answer(
             query=pattern,
             hits=tuple(_hit(document, relevance) for relevance, _, document in found[: max(limit, 0)]),
             total=len(found),
+            confident=bool(found),
             hidden={kind: count for kind, count in hidden.items() if count},
             near_categories=near,
         )
@@ -133,15 +171,22 @@ class SearchIndex:
         document = self._document(match.address)
         if not explain:
             return _hit(document, match.relevance)
+        return _hit(document, match.relevance, self._why(asked, match.place, match.address, document))
+
+    def _why(
+        self, asked: Asked, place: int, address: DocAddress, document: Mapping[str, Any]
+    ) -> tuple[Contribution, ...]:
         from tooldisco_cli.search.explaining import explained
 
-        why = explained(self._searcher, match.address, document, asked.concepts, asked.analyzer)
-        return _hit(document, match.relevance, why)
+        why = explained(self._searcher, address, document, asked.concepts, asked.analyzer)
+        meant = asked.meaning_of(place)
+        if meant <= 0.0:
+            return why
+        whole = Contribution("meaning", "the whole query", "the whole query", meant)
+        return tuple(sorted((*why, whole), key=lambda one: -one.score))
 
     def _absence(self, name: str, asked: Asked, conditions: Sequence[Query], limit: int) -> Absence | None:
         """Say why a tool is not among the hits; None when it is."""
-        from tooldisco_cli.search.explaining import explained
-
         addresses = named_tools(self._searcher, name)
         if not addresses:
             return Absence(name, "no tool of this name is in the catalog")
@@ -153,8 +198,9 @@ class SearchIndex:
         matches = asked.matches((), every_tool)
         rank = _rank(matches, place)
         if rank is None:
-            return Absence(name, "it shares no word with the query, nor a translation of one")
-        why = explained(self._searcher, address, document, asked.concepts, asked.analyzer)
+            apart = "" if self._vectors is None else ", and its meaning is not among the nearest"
+            return Absence(name, f"it shares no word with the query, nor a translation of one{apart}")
+        why = self._why(asked, place, address, document)
         if conditions:
             matches = asked.matches(conditions, every_tool)
             rank = _rank(matches, place)
@@ -163,7 +209,7 @@ class SearchIndex:
                 return Absence(name, f"a filter hides it: {where}", None, why)
         if not matches.fits:
             best = matches.best[0].relevance
-            reason = f"nothing fits: the best match has a relevance of {best:.2f}, below the floor of {FLOOR}"
+            reason = f"nothing fits: the best match has a relevance of {best:.2f}, below the floor of {matches.floor}"
             return Absence(name, reason, rank, why)
         if rank <= limit:
             return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tooldisco_cli.search.bridge import PINYIN, SEPARATOR
@@ -126,6 +127,25 @@ def payload_spans(folded: str) -> list[tuple[int, int, bool]]:
     return [span for span in spans if span[2] or span[1] - span[0] < 0.8 * len(folded)]
 
 
+def folded_query(query: str) -> str:
+    """Return a query as it is analysed: folded, of bounded length, no spaces between single Chinese characters."""
+    folded = fold(query[:MAX_QUERY])
+    if " " in folded and not folded.isascii():
+        folded = re.sub(_SPACED_OUT, "", folded)
+    return folded
+
+
+def clause_texts(query: str) -> list[str]:
+    """Return the clauses of a query, numbered as ``Concept.clause`` numbers them, without opaque values."""
+    folded = folded_query(query)
+    kept = list(folded)
+    for start, end, opaque in payload_spans(folded):
+        if opaque:
+            kept[start:end] = " " * (end - start)
+    borders = [0, *clause_borders(folded), len(folded)]
+    return ["".join(kept[start:end]).strip() for start, end in pairwise(borders)]
+
+
 _Found = tuple[str, list[Form], float, int]
 """A word, its forms, its weight and where it starts."""
 _Candidates = dict[tuple[int, int], tuple[int, list[tuple[str, int]]]]
@@ -141,9 +161,7 @@ class QueryAnalyzer:
 
     def concepts(self, query: str) -> list[Concept]:
         """Return the concepts of a query in its order, each distinct word once; those without forms are unknown."""
-        folded = fold(query[:MAX_QUERY])
-        if " " in folded and not folded.isascii():
-            folded = re.sub(_SPACED_OUT, "", folded)
+        folded = folded_query(query)
         borders = clause_borders(folded)
         found: dict[str, tuple[list[Form], float, int]] = {}
         for word, forms, weight, start in self._words(folded):

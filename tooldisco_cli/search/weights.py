@@ -40,6 +40,10 @@ class Weights(NamedTuple):
     """How far a sentence of the query counts as answered once a tool before answers it (see ``intents``)."""
     read_only: float = 0.01
     """How much is added to a tool that changes nothing: where words leave it open, the harmless one comes first."""
+    usage: float = 0.02
+    """How much is added, at most, to a tool that was used often, lately and with success; it only orders."""
+    meaning: float = 0.5
+    """What a nearness of 1 in meaning adds to a score, relative to all that words could attain; in hybrid search."""
 
 
 DEFAULT = Weights()
