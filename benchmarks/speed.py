@@ -96,9 +96,7 @@ def measure_index(options: argparse.Namespace, catalog: Callable[[str], Path]) -
 
 
 def measure_changes(options: argparse.Namespace, catalog: Callable[[str], Path]) -> Iterator[tuple[str, Any]]:
-    for size in options.sizes:
-        if size != "10k" and "changes" not in options.only:
-            continue
+    for size in options.sizes if options.sizes != list(SIZES) else ["10k"]:
         with process.program(options.python) as run:
             yield size, process.changes(run, catalog(size), rounds=2 if options.quick else 5)
 
