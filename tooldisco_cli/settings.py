@@ -52,6 +52,8 @@ class Settings:
     """Model of ``tooldisco run``; empty means the built-in default."""
     base_url: str = ""
     """Address of the Messages API; empty means the SDK's own."""
+    search_by_usage: bool = True
+    """Whether sessions put the tool that was used more before others that fit a search equally well."""
 
 
 def settings_file(environment: Mapping[str, str] | None = None) -> Path:

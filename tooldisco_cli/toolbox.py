@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tooldisco_cli.execution.pipeline import DryRun, Workbench
     from tooldisco_cli.execution.protocol import Approver, Execution
     from tooldisco_cli.search.answer import Hit
+    from tooldisco_cli.search.habits import Habits
     from tooldisco_cli.search.index import SearchIndex
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,7 +47,8 @@ _LAYER = Layer("code", "")
 class Toolbox:
     """A catalog with functions of your own beside the manifests. Functions stand above every layer.
 
-    ``tools_dirs`` are further layers, as with ``--tools-dir``; ``manifests=False`` leaves all layers out.
+    ``tools_dirs`` are further layers, as with ``--tools-dir``; ``manifests=False`` leaves all layers out;
+    ``by_usage=False`` orders tools that fit a search alike by name, not by how they were used before.
     Raises UsageError for a folder that is not there, SettingsInvalid for the user's settings file.
     """
 
@@ -58,6 +60,7 @@ class Toolbox:
         settings: Settings | None = None,
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        by_usage: bool = True,
     ) -> None:
         self.environment = dict(os.environ if environment is None else environment)
         self.folder = folder or Path.cwd()
@@ -68,6 +71,8 @@ class Toolbox:
                 tools_dirs, cwd=self.folder, settings=self.settings, environment=self.environment
             )
         self._index: SearchIndex | None = None
+        self._by_usage = by_usage and self.settings.search_by_usage
+        self._habits: Habits | None = None
         self._bench: Workbench | None = None
 
     @property
@@ -156,8 +161,16 @@ class Toolbox:
             from tooldisco_cli.search.index import SearchIndex
 
             self._index = SearchIndex.build(self._catalog)
-        ask = self._index.search_regex if regex else self._index.search
-        return ask(query, categories=categories, tags=tags, limit=limit).hits
+        if regex:
+            return self._index.search_regex(query, categories=categories, tags=tags, limit=limit).hits
+        index = self._index
+        if self._by_usage:
+            if self._habits is None:
+                from tooldisco_cli.search.habits import Habits
+
+                self._habits = Habits(self.environment)
+            index = self._habits.applied(index)
+        return index.search(query, categories=categories, tags=tags, limit=limit).hits
 
     def definition(self, name: str) -> JsonObject:
         """Return ``name``, ``description`` and ``input_schema`` as a model sees them. Raises UnknownTool."""

@@ -22,6 +22,7 @@ from tooldisco_cli.agent.trace import read_trace
 from tooldisco_cli.execution.protocol import ImageBlock
 from tooldisco_cli.search.index import SearchIndex
 from tooldisco_cli.settings import Settings
+from tooldisco_cli.usage.log import UsageLog
 
 SECRET = "sk-very-secret-1234"
 
@@ -117,6 +118,16 @@ def talk(box, monkeypatch):
 
 
 class TestDiscovery:
+    def test_among_tools_that_fit_alike_the_used_one_comes_first_unless_that_is_switched_off(self, talk, box):
+        for name in ("east_plan", "west_plan"):
+            box.register(lambda: "", name=name, description="Make the weekly plan of a team.", read_only=True)
+        UsageLog(environment=box.environment).record("west_plan", "1.0", "", 0.1)
+        script = [[search("a", "plan of a team")], [say("done")]]
+        for options, first in (({}, "west_plan"), ({"by_usage": False}, "east_plan")):
+            session = talk(script, **options)
+            session.say("x")
+            assert session.results()["a"].found[0]["name"] == first
+
     def test_a_pattern_finds_and_a_wrong_one_goes_back_as_an_error(self, talk):
         session = talk([
             [use("a", "search_tools", {"query": "find_(", "regex": True})],

@@ -35,7 +35,7 @@ def test_every_key_can_be_set(environment: dict[str, str]) -> None:
     write(
         environment,
         'tools_dirs = ["~/tools"]\nallowed_folders = ["/data"]\nallow_private_addresses = true\nmodel = "m"\n'
-        'base_url = "http://127.0.0.1:1"\n[policy]\nallow_tools = ["x"]\ndeny_tools = ["y"]\n'
+        'base_url = "http://127.0.0.1:1"\nsearch_by_usage = false\n[policy]\nallow_tools = ["x"]\ndeny_tools = ["y"]\n'
         '[mcp_servers.s]\ncommand = ["run"]',
     )
     assert load_settings(environment) == Settings(
@@ -44,6 +44,7 @@ def test_every_key_can_be_set(environment: dict[str, str]) -> None:
         allow_private_addresses=True,
         model="m",
         base_url="http://127.0.0.1:1",
+        search_by_usage=False,
         policy=Policy(allow_tools=("x",), deny_tools=("y",)),
         mcp_servers={"s": {"command": ["run"]}},
     )

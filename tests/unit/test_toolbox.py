@@ -13,6 +13,7 @@ from tooldisco_cli import Toolbox
 from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, Refused, UnknownTool, UsageError
 from tooldisco_cli.execution.protocol import JsonBlock
 from tooldisco_cli.settings import Settings
+from tooldisco_cli.usage.log import UsageLog
 
 
 @pytest.fixture
@@ -46,6 +47,27 @@ def test_a_pattern_finds_by_the_texts_as_they_were_written(orders):
     assert orders.search("no such text here", regex=True) == ()
     with pytest.raises(UsageError):
         orders.search("find_(", regex=True)
+
+
+def test_tools_that_fit_alike_are_ordered_by_earlier_use_unless_that_is_switched_off(tmp_path):
+    environment = {"TOOLDISCO_HOME": str(tmp_path / "home")}
+    UsageLog(environment=environment).record("west_orders", "1.0", "", 0.1)
+
+    def first(by_usage: bool = True, settings: Settings | None = None) -> str:
+        box = Toolbox(
+            manifests=False,
+            settings=settings or Settings(),
+            environment=environment,
+            folder=tmp_path,
+            by_usage=by_usage,
+        )
+        for name in ("east_orders", "west_orders"):
+            box.register(lambda: [], name=name, description="Find the orders of a customer.", read_only=True)
+        return box.search("orders of a customer")[0].name
+
+    assert first() == "west_orders"
+    assert first(by_usage=False) == "east_orders"
+    assert first(settings=Settings(search_by_usage=False)) == "east_orders"
 
 
 def test_name_description_and_schema_come_from_the_function(orders):

@@ -17,6 +17,7 @@ from tooldisco_cli.execution.protocol import Approver
 from tooldisco_cli.execution.secrecy import MIN_SECRET_LENGTH, secrets_of
 from tooldisco_cli.meta.answering import Asker, MetaTools
 from tooldisco_cli.meta.definitions import SYSTEM_PROMPT
+from tooldisco_cli.search.habits import Habits
 from tooldisco_cli.search.index import SearchIndex
 from tooldisco_cli.settings import Settings
 
@@ -44,6 +45,8 @@ class Opening:
     asker: Asker | None = None
     resumed: Trace | None = None
     record: bool = True
+    by_usage: bool = True
+    """Whether earlier use orders tools that fit a search alike; the setting ``search_by_usage`` can forbid it."""
 
 
 def open_session(opening: Opening) -> Session:
@@ -69,6 +72,7 @@ def open_session(opening: Opening) -> Session:
         assume_yes=opening.assume_yes,
         rehearse=opening.rehearse,
         shown=set(resumed.state.get("shown", ())) if resumed else set(),
+        habits=Habits(opening.environment) if opening.by_usage and opening.settings.search_by_usage else None,
     )
     trace = None
     if opening.record:

@@ -93,6 +93,9 @@ def run(
     rehearse: Rehearse = False,
     yes: Yes = False,
     confirm: Confirm = None,
+    no_usage: Annotated[
+        bool, typer.Option("--no-usage", help="Order tools that fit alike by name, not by how they were used before.")
+    ] = False,
     no_record: Annotated[bool, typer.Option("--no-record", help="Keep no record of the session.")] = False,
     as_json: EventsAsJson = False,
     tools_dir: ToolsDirs = None,
@@ -123,6 +126,7 @@ def run(
         yes=yes,
         confirm=tuple(confirm or ()),
         record=not no_record,
+        by_usage=not no_usage,
         stdin_is_task=stdin,
     )
 
@@ -160,6 +164,7 @@ def run_session(
     yes: bool = False,
     confirm: tuple[str, ...] = (),
     record: bool = True,
+    by_usage: bool = True,
     resumed: Trace | None = None,
     backend: Backend | None = None,
     stdin_is_task: bool = False,
@@ -207,6 +212,7 @@ def run_session(
         asker=answer_question if here else None,
         resumed=resumed,
         record=record,
+        by_usage=by_usage,
     )
     _run(given, opening, text, offers_guided=here and model is None)
 

@@ -18,6 +18,7 @@ from tooldisco_cli.execution.spool import Spool
 from tooldisco_cli.meta import definitions as names
 from tooldisco_cli.meta.wording import compact, definition_first, found_tools, nothing_found, result_texts
 from tooldisco_cli.search.answer import Answer
+from tooldisco_cli.search.habits import Habits
 from tooldisco_cli.search.index import SearchIndex
 
 JsonObject = dict[str, Any]
@@ -56,6 +57,8 @@ class MetaTools:
     rehearse: bool = False
     """Whether tools are only rehearsed: each call is answered with its preview."""
     shown: set[str] = field(default_factory=set)
+    habits: Habits | None = None
+    """Earlier use, which orders hits that fit alike; None to order by words alone."""
 
     def definitions(self) -> list[JsonObject]:
         """Return the meta tools' definitions, the same bytes for the same categories."""
@@ -110,7 +113,8 @@ class MetaTools:
             except UsageError as error:
                 raise InvalidArguments(error.message, hint=error.hint) from error
         else:
-            answer = self.index.search(query, categories=wanted, limit=limit)
+            index = self.index if self.habits is None else self.habits.applied(self.index)
+            answer = index.search(query, categories=wanted, limit=limit)
         entries = {hit.name: self.catalog.get(hit.name) for hit in answer.hits}
         self.shown.update(entries)
         found = bool(answer.hits)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.answer import Absence, Answer, Contribution, Hit
 from tooldisco_cli.search.asking import Asked, Match, Matches
-from tooldisco_cli.search.names import named_tools, near_categories, near_names
+from tooldisco_cli.search.names import named_tools, near_categories, near_names, tool_named
 from tooldisco_cli.search.ranking import filters
 from tooldisco_cli.search.weights import DEFAULT, Weights
 
@@ -63,13 +63,14 @@ class SearchIndex:
     def with_usage(self, worths: Mapping[str, float]) -> SearchIndex:
         """Return the same index with what the earlier use of tools is worth, 0 to 1 by name (``usage.habits``).
 
-        It orders hits whose scores are within 2 % of each other, and nothing else: no tool is found or hidden by it.
-        Names that the index does not have are left out. Raises IndexBroken.
+        It orders hits whose scores are within half a percent of each other, and does nothing else: no tool is found
+        or hidden by it. Names that the index does not have are left out. Raises IndexBroken.
         """
         used = {}
         with engine.engine_errors():
             for name, worth in worths.items():
-                for address in tools_called(self._searcher, name):
+                address = tool_named(self._searcher, name)
+                if address is not None:
                     used[engine.places(self._searcher, [address])[0]] = worth
         return SearchIndex(self._searcher, self._weights, self._vectors, used)
 
@@ -171,7 +172,11 @@ class SearchIndex:
         document = self._document(match.address)
         if not explain:
             return _hit(document, match.relevance)
-        return _hit(document, match.relevance, self._why(asked, match.place, match.address, document))
+        why = self._why(asked, match.place, match.address, document)
+        use = asked.use_of(match)
+        if use > 0.0:
+            why = (*why, Contribution("usage", "earlier use", "earlier use", use))
+        return _hit(document, match.relevance, why)
 
     def _why(
         self, asked: Asked, place: int, address: DocAddress, document: Mapping[str, Any]

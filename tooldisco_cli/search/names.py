@@ -6,6 +6,7 @@ A name counts as called when the query is that name, when it is written like an 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -52,6 +53,14 @@ def named_tools(searcher: Searcher, query: str) -> list[DocAddress]:
         if len(found) >= _MAX_NAMED:
             break
     return list(found.values())
+
+
+def tool_named(searcher: Searcher, name: str) -> DocAddress | None:
+    """Return the tool of exactly this name, whatever others have it as an alias."""
+    for address in _with_key(searcher, next(name_keys(name), "=")):
+        if json.loads(engine.stored(searcher, address) or b"{}").get("name") == name:
+            return address
+    return None
 
 
 def _with_key(searcher: Searcher, key: str) -> list[DocAddress]:

@@ -61,8 +61,15 @@ class UsageSummary:
 class UsageLog:
     """The file of counts; opened for each operation, so that nothing is held between them."""
 
-    def __init__(self, path: Path | None = None, *, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+        wait_seconds: float = _WAIT_SECONDS,
+    ) -> None:
         self.path = path or paths.state_folder(environment) / "usage.sqlite"
+        self._wait_seconds = wait_seconds
 
     def record(self, tool: str, version: str, code: str, seconds: float, session: str = "") -> str:
         """Count one execution; ``code`` is empty for success, else the error's code. Return a warning or ``""``."""
@@ -139,7 +146,7 @@ class UsageLog:
         """Open the file for one transaction; one that writes is taken at once, so that waiting for others works."""
         import sqlite3
 
-        database = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)
+        database = sqlite3.connect(self.path, timeout=self._wait_seconds, isolation_level=None)
         try:
             if write:
                 # In WAL mode a killed process loses nothing by this; only a power failure may take the last counts.
