@@ -490,3 +490,22 @@ def test_a_pattern_that_would_explode_elsewhere_ends() -> None:
     index = SearchIndex.build([entry("x", "a" * 50_000 + "!")])
     assert index.search_regex(r"(a+)+$").hits == ()
     assert index.search_regex(r"(a|aa)+!").total == 1
+
+
+def test_a_part_of_a_word_of_taiwan_does_not_outweigh_the_word() -> None:
+    index = SearchIndex.build(
+        [
+            entry("query_postgres", "在 PostgreSQL 数据库上执行一条只读查询"),
+            entry("query_mysql", "在 MySQL 数据库上查询"),
+            entry("get_contact", "按编号查询一个客户的联系资料和所属公司"),
+            entry("send_sms", "发送短信"),
+        ]
+    )
+    assert index.search("資料庫查詢").hits[0].name == "query_mysql"
+
+
+def test_one_index_answers_alike_however_often_it_was_asked(index: SearchIndex) -> None:
+    queries = ["发送短信", "send an e-mail", "查询数据库", "exel", "fasong duanxin", "客户"]
+    first = [index.search(query) for query in queries]
+    assert [index.search(query) for query in queries] == first
+    assert [SearchIndex.build(ENTERPRISE).search(query) for query in queries] == first

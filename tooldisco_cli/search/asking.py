@@ -92,13 +92,14 @@ class Asked:
         query: str,
         vectors: Vectors | None = None,
         used: Mapping[int, float] | None = None,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         self._used = used or {}
         self._searcher = searcher
         self._weights = weights
         self._text = query
         self._vectors = vectors
-        self.analyzer = QueryAnalyzer(Vocabulary(searcher), weights)
+        self.analyzer = QueryAnalyzer(vocabulary or Vocabulary(searcher), weights)
         self._everything = self.analyzer.concepts(query)
         self.concepts: list[Concept] = [concept for concept in self._everything if concept.forms]
         self._queries: dict[str, Query] = {}

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tooldisco_cli.search.bridge import PINYIN, SEPARATOR
 from tooldisco_cli.search.folding import fold
@@ -27,6 +27,8 @@ MAX_QUERY = 4_000
 """Characters of a query that are analysed: its beginning, where people and agents say what they want."""
 MAX_CONCEPTS = 96
 MAX_GUESSED = 8
+REMEMBERED = 20_000
+"""Answers of each kind that an index's vocabulary remembers; then it begins anew."""
 """How many unknown words of a query are guessed at."""
 BIGRAM = "~"
 """Starts the word of a concept that is only a pair of characters."""
@@ -78,31 +80,61 @@ class Concept(NamedTuple):
     its most frequent form."""
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _remember(memory: dict[K, V], key: K, value: V) -> V:
+    if len(memory) >= REMEMBERED:
+        memory.clear()
+    memory[key] = value
+    return value
+
+
 class Vocabulary:
-    """What one index knows of words, asked of the engine."""
+    """What one index knows of words, asked of the engine once and remembered: queries repeat each other's words."""
 
     def __init__(self, searcher: Searcher) -> None:
         self.size = searcher.num_docs
         self._searcher = searcher
+        self._freqs: dict[tuple[str, str], int] = {}
+        self._starts: dict[str, list[tuple[str, int]]] = {}
+        self._bridged: dict[str, list[tuple[str, int]]] = {}
+        self._bridged_starts: dict[str, list[tuple[str, str, int]]] = {}
 
     def doc_freq(self, term: str, field: str = "text") -> int:
         """In how many documents a field has a term."""
-        return self._searcher.doc_freq(field, term)
+        freq = self._freqs.get((field, term))
+        if freq is None:
+            freq = _remember(self._freqs, (field, term), self._searcher.doc_freq(field, term))
+        return freq
 
     def starting_with(self, prefix: str, limit: int | None = None) -> list[tuple[str, int]]:
         """Return the words of the index that start so, with their document frequencies."""
         return self._searcher.terms_with_prefix("text", prefix, limit=limit)
 
+    def starting_with_pair(self, pair: str) -> list[tuple[str, int]]:
+        """Return the same for two characters, remembered."""
+        found = self._starts.get(pair)
+        return _remember(self._starts, pair, self.starting_with(pair)) if found is None else found
+
     def bridged(self, key: str) -> list[tuple[str, int]]:
         """Return the targets of a key of the term table with their ranks, 0 the most usual."""
-        at = len(key) + 1
-        found = self._searcher.terms_with_prefix("bridge", key + SEPARATOR)
-        return [(term[at + 1 :], int(term[at])) for term, _ in found]
+        targets = self._bridged.get(key)
+        if targets is None:
+            at = len(key) + 1
+            found = self._searcher.terms_with_prefix("bridge", key + SEPARATOR)
+            targets = _remember(self._bridged, key, [(term[at + 1 :], int(term[at])) for term, _ in found])
+        return targets
 
     def bridged_from(self, prefix: str) -> list[tuple[str, str, int]]:
         """Return every key of the term table that starts so, with its targets and their ranks."""
-        parts = [term.split(SEPARATOR) for term, _ in self._searcher.terms_with_prefix("bridge", prefix)]
-        return [(key, target[1:], int(target[0])) for key, target in parts]
+        found = self._bridged_starts.get(prefix)
+        if found is None:
+            parts = [term.split(SEPARATOR) for term, _ in self._searcher.terms_with_prefix("bridge", prefix)]
+            triples = [(key, target[1:], int(target[0])) for key, target in parts]
+            found = _remember(self._bridged_starts, prefix, triples)
+        return found
 
     def idf(self, doc_freq: int) -> float:
         """The engine's inverse document frequency (BM25 with the 1 inside the logarithm)."""
@@ -353,7 +385,7 @@ class QueryAnalyzer:
         weights = self.weights
         candidates = self._known_words(run)
         cover = _fewest_words(len(run), candidates)
-        known = [place for place in cover if candidates[place][0]]
+        known = [place for place in cover if candidates[place][0] or _has_synonym(candidates[place][1])]
         for (first, last), (freq, targets) in candidates.items():
             word = run[first:last]
             if word in STOP_WORDS:
@@ -369,6 +401,8 @@ class QueryAnalyzer:
                 share = weights.nested if inside else weights.crossing
                 if inside and inside[0] not in known:
                     share = 1.0  # the longer word is only in the term table: here its parts are the words
+                elif inside:
+                    share *= self._no_rarer(freq, candidates[inside[0]])
             if forms and share:
                 yield word, forms, weight * share, start + first
         if weights.grams and len(run) > 1:
@@ -376,6 +410,11 @@ class QueryAnalyzer:
                 if gram not in STOP_WORDS and (freq := self.vocabulary.doc_freq(gram, "grams")):
                     form = Form("grams", (gram,), 1.0, freq, "bigram")
                     yield BIGRAM + gram, [form], weight * weights.grams, start + offset
+
+    def _no_rarer(self, freq: int, whole: tuple[int, list[tuple[str, int]]]) -> float:
+        """Return what keeps a part from counting as rarer than the word: 资料 in 资料库 where 数据库 is usual."""
+        most = max([whole[0], *(self.vocabulary.doc_freq(target) for target, _ in whole[1])])
+        return min(1.0, self.vocabulary.idf(most) / (self.vocabulary.idf(freq) or 1.0))
 
     def _known_words(self, run: str) -> _Candidates:
         """Return every stretch of a run that is a word of the index, a key of the term table or a stop word.
@@ -397,7 +436,7 @@ class QueryAnalyzer:
             for length in (2, 3):
                 if run[first : first + length] in STOP_WORDS:
                     found[first, min(first + length, len(run))] = (0, [])
-            for word, freq in vocabulary.starting_with(pair):
+            for word, freq in vocabulary.starting_with_pair(pair):
                 if run.startswith(word, first):
                     found[first, first + len(word)] = (freq, [])
             for word, target, rank in vocabulary.bridged_from(pair):
@@ -407,6 +446,11 @@ class QueryAnalyzer:
                         found[place] = (0, [])
                     found[place][1].append((target, rank))
         return found
+
+
+def _has_synonym(targets: Iterable[tuple[str, int]]) -> bool:
+    """Whether a word that the index lacks has another in the same language: 数据库 for 资料库, which Taiwan says."""
+    return any(not target.isascii() for target, _ in targets)
 
 
 def _fewest_words(length: int, candidates: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
