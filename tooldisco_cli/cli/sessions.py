@@ -122,6 +122,7 @@ def replay(
         yes=yes,
         confirm=tuple(confirm or ()),
         record=False,
+        by_meaning=False,
         by_usage=False,
     )
 

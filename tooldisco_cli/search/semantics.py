@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 
 from tooldisco_cli.errors import TooldiscoError
 from tooldisco_cli.search import encoders
 from tooldisco_cli.search.encoders import Encoder, UniversalSentenceEncoder
 from tooldisco_cli.search.index import SearchIndex
+
+
+class _Engine:
+    """The engine: held by the thread while it reads tools, and for good when the process ends.
+
+    A thread of the background that comes back from the engine's own code when Python is already ending would abort
+    the process (PyO3 cannot be unwound); one that is in NumPy or Python is just never continued.
+    """
+
+    def __init__(self) -> None:
+        self.held = threading.Lock()
+        self.ended = False
+
+    def end(self) -> None:
+        self.ended = True
+        self.held.acquire()
 
 
 class Semantics:
@@ -32,6 +49,8 @@ class Semantics:
         self._for: SearchIndex | None = None
         self._hybrid: SearchIndex | None = None
         self._thread: threading.Thread | None = None
+        self._engine = _Engine()
+        weakref.finalize(self, self._engine.end)
         self.failure = ""
         """Why there is no hybrid search, once that is known."""
 
@@ -56,12 +75,15 @@ class Semantics:
         return found
 
     def _prepare(self, index: SearchIndex) -> None:
-        from tooldisco_cli.search.vectors import vectors_of
+        from tooldisco_cli.search.vectors import encoded, meanings
 
+        engine = self._engine
         try:
+            with engine.held:
+                meant = meanings(index, stopped=lambda: engine.ended)
             if self._encoder is None:
                 self._encoder = self._load()
-            vectors = vectors_of(index, self._encoder, environment=self._environment, use_cache=self._use_cache)
+            vectors = encoded(meant, self._encoder, environment=self._environment, use_cache=self._use_cache)
         except TooldiscoError as error:
             self.failure = error.message
             return
@@ -73,5 +95,8 @@ class Semantics:
 
 
 def semantics(enabled: bool, environment: Mapping[str, str] | None = None) -> Semantics | None:
-    """Return what a session searches by meaning with; None where that is switched off or the extra is missing."""
+    """Return what a session searches by meaning with; None where that is switched off or the extra is missing.
+
+    Nothing is loaded before the first search: from then on a session is waiting for its model most of the time.
+    """
     return Semantics(environment=environment) if enabled and encoders.available() else None

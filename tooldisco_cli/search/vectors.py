@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tooldisco_cli import paths
 from tooldisco_cli.search.documents import schema_texts
@@ -82,6 +82,59 @@ class Nearness:
         return list(self._found)
 
 
+class Meant(NamedTuple):
+    """A tool of an index: its place, its address, and the text that stands for its meaning."""
+
+    place: int
+    address: DocAddress
+    text: str
+
+
+def meanings(index: SearchIndex, *, stopped: Callable[[], bool] = lambda: False) -> list[Meant]:
+    """Return the tools of an index with their texts, or those it has read once ``stopped``. Raises IndexBroken."""
+    found = []
+    for place, address, document in index.documents():
+        found.append(Meant(place, address, meaning_text(document)))
+        if stopped():
+            break
+    return found
+
+
+def encoded(
+    meant: Sequence[Meant],
+    encoder: Encoder,
+    *,
+    environment: Mapping[str, str] | None = None,
+    use_cache: bool = True,
+    tell: Callable[[int, int], None] | None = None,
+) -> Vectors:
+    """Return the vectors of tools: kept ones where a text was encoded before, the others encoded now.
+
+    ``tell`` is called with how many texts are encoded, and how many must be.
+    """
+    import numpy as np
+
+    keys = [_key(one.text) for one in meant]
+    file = _file(encoder, environment) if use_cache else None
+    kept = _read(file, encoder) if file else {}
+    new = {key: one.text for key, one in zip(keys, meant, strict=True) if key not in kept}
+    vectors = dict(kept)
+    order = list(new)
+    for first in range(0, len(order), BATCH):
+        batch = order[first : first + BATCH]
+        # As it will be kept, so that a search answers the same the next time.
+        rows = encoder.encode([new[key] for key in batch]).astype(np.float16)
+        vectors.update(zip(batch, rows, strict=True))
+        if tell:
+            tell(first + len(batch), len(order))
+    matrix = np.array([vectors[key] for key in keys], dtype=np.float32).reshape(len(keys), encoder.width)
+    if file and new:
+        wanted = dict.fromkeys(keys)
+        others = [key for key in kept if key not in wanted][:KEPT]
+        _write(file, encoder, {key: vectors[key] for key in (*wanted, *others)})
+    return Vectors(encoder, [(one.place, one.address) for one in meant], matrix)
+
+
 def vectors_of(
     index: SearchIndex,
     encoder: Encoder,
@@ -90,34 +143,8 @@ def vectors_of(
     use_cache: bool = True,
     tell: Callable[[int, int], None] | None = None,
 ) -> Vectors:
-    """Return the vectors of an index's tools: kept ones where a text was encoded before, the others encoded now.
-
-    ``tell`` is called with how many texts are encoded, and how many must be. Raises IndexBroken.
-    """
-    import numpy as np
-
-    found: list[tuple[int, DocAddress]] = []
-    texts: list[str] = []
-    for place, address, document in index.documents():
-        found.append((place, address))
-        texts.append(meaning_text(document))
-    keys = [_key(text) for text in texts]
-    file = _file(encoder, environment) if use_cache else None
-    kept = _read(file, encoder) if file else {}
-    new = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
-    encoded = dict(kept)
-    order = list(new)
-    for first in range(0, len(order), BATCH):
-        batch = order[first : first + BATCH]
-        encoded.update(zip(batch, encoder.encode([new[key] for key in batch]), strict=True))
-        if tell:
-            tell(first + len(batch), len(order))
-    matrix = np.array([encoded[key] for key in keys], dtype=np.float32).reshape(len(keys), encoder.width)
-    if file and new:
-        wanted = dict.fromkeys(keys)
-        others = [key for key in kept if key not in wanted][:KEPT]
-        _write(file, encoder, {key: encoded[key] for key in (*wanted, *others)})
-    return Vectors(encoder, found, matrix)
+    """Return the vectors of an index's tools, as ``encoded`` does. Raises IndexBroken."""
+    return encoded(meanings(index), encoder, environment=environment, use_cache=use_cache, tell=tell)
 
 
 def _key(text: str) -> bytes:
