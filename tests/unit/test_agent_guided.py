@@ -30,7 +30,7 @@ def next_call(typed: str, content: list[dict]) -> dict | None:
 
     async def turn() -> Turn:
         request = Request(model="guided", max_tokens=1, system=[], tools=[], messages=[{"content": content}])
-        async for item in GuidedBackend(Catalog(), Typist(typed)).answer(request):
+        async for item in GuidedBackend(Catalog, Typist(typed)).answer(request):
             assert isinstance(item, Turn)
             return item
         raise AssertionError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
@@ -41,7 +41,7 @@ class GuidedBackend:
 
     name = "guided"
 
-    def __init__(self, catalog: Catalog, person: Person) -> None:
+    def __init__(self, catalog: Callable[[], Catalog], person: Person) -> None:
         self._catalog = catalog
         self._person = person
         self._ids = count(1)
@@ -71,7 +71,7 @@ class GuidedBackend:
         yield self._call(EXECUTE, {"tool_name": name, "tool_input": await self._arguments(name)})
 
     async def _arguments(self, name: str) -> JsonObject:
-        schema = self._catalog.get(name).tool.input_schema
+        schema = self._catalog().get(name).tool.input_schema
         properties: Mapping[str, Any] = schema.get("properties") or {}
         required = schema.get("required") or []
         arguments: JsonObject = {}

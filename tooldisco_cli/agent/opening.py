@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from tooldisco_cli.meta.answering import Asker, MetaTools
 from tooldisco_cli.meta.definitions import SYSTEM_PROMPT
 from tooldisco_cli.search.habits import Habits
 from tooldisco_cli.search.index import SearchIndex
+from tooldisco_cli.search.live import LiveCatalog
+from tooldisco_cli.search.semantics import semantics
 from tooldisco_cli.settings import Settings
 
 _OWN_SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
@@ -45,6 +47,10 @@ class Opening:
     asker: Asker | None = None
     resumed: Trace | None = None
     record: bool = True
+    live: LiveCatalog | None = None
+    """What keeps ``catalog`` and ``index``, which are its own, current during the session."""
+    by_meaning: bool = True
+    """Whether searches go by meaning, too, where the extra is installed; ``search_by_meaning`` can forbid it."""
     by_usage: bool = True
     """Whether earlier use orders tools that fit a search alike; the setting ``search_by_usage`` can forbid it."""
 
@@ -72,13 +78,16 @@ def open_session(opening: Opening) -> Session:
         assume_yes=opening.assume_yes,
         rehearse=opening.rehearse,
         shown=set(resumed.state.get("shown", ())) if resumed else set(),
+        meaning=semantics(opening.by_meaning and opening.settings.search_by_meaning, opening.environment),
+        live=opening.live,
         habits=Habits(opening.environment) if opening.by_usage and opening.settings.search_by_usage else None,
     )
-    trace = None
+    trace, follow = None, None
     if opening.record:
         path = resumed.path if resumed else sessions_folder(opening.environment) / f"{session_id}.jsonl"
         header = {"session": session_id, "model": opening.model, "discovery": opening.discovery}
         trace = TraceWriter(path, header, Masker(all_secrets(opening.catalog, opening.environment)))
+        follow = _masking(trace, opening)
     return Session(
         id=session_id,
         backend=opening.backend,
@@ -90,7 +99,19 @@ def open_session(opening: Opening) -> Session:
         pins=tuple(opening.pins),
         system=opening.system or SYSTEM_PROMPT,
         messages=list(resumed.messages) if resumed else [],
+        on_change=follow,
     )
+
+
+def _masking(trace: TraceWriter, opening: Opening) -> Callable[[Catalog], None]:
+    """Return what masks, after each change, the secrets of every catalog that the session has had."""
+    known = set(all_secrets(opening.catalog, opening.environment))
+
+    def follow(catalog: Catalog) -> None:
+        known.update(all_secrets(catalog, opening.environment))
+        trace.mask_with(Masker(known))
+
+    return follow
 
 
 def all_secrets(catalog: Catalog, environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from tooldisco_cli.agent.history import (
     without_old_results,
 )
 from tooldisco_cli.agent.trace import TraceWriter
+from tooldisco_cli.catalog.snapshot import Catalog
 from tooldisco_cli.errors import ModelUnavailable, TooldiscoError, ToolFailed
 from tooldisco_cli.execution.protocol import ImageBlock, TextBlock
 from tooldisco_cli.meta.answering import MetaTools, Reply, failed
@@ -55,6 +56,7 @@ _CUT_OFF = {"max_tokens", "model_context_window_exceeded"}
 """Reasons to stop after which the last call may be half a call."""
 _CONTINUATIONS = 3
 _CONTINUE = "Your answer was cut off at the token limit. Go on exactly where it stopped."
+_ADDED_SINCE = "What fits was added after this session began and cannot be called in it. Tell the person so."
 _INTERRUPTED = "not run: the person interrupted this turn"
 
 
@@ -87,11 +89,14 @@ class Session:
     system: str = SYSTEM_PROMPT
     messages: list[JsonObject] = field(default_factory=list)
     usage: dict[str, int] = field(default_factory=dict)
+    on_change: Callable[[Catalog], None] | None = None
+    """Called with a catalog that took the place of another."""
 
     def __post_init__(self) -> None:
         definitions = self.meta.definitions()
         self.tools = tools_for(self.discovery, self.meta.catalog, definitions, self.pins)
         self.meta.shown.update(self.meta.catalog.get(name).name for name in self.pins)
+        self.meta.given = frozenset(str(tool["name"]) for tool in self.tools)
         self.messages = repaired(self.messages, _INTERRUPTED)
         self.discovery_tokens = estimated_tokens(compact([t for t in self.tools if not t.get("defer_loading")]))
         self._failures: dict[str, int] = {}
@@ -218,6 +223,8 @@ class Session:
         ending: _Ending | None = None
         position = 0
         while position < len(uses):
+            for notice in await self._changes():
+                yield notice
             group = [uses[position]]
             while (
                 self.meta.is_parallel(group[0]["name"], group[0]["input"])
@@ -239,6 +246,17 @@ class Session:
             self.trace.state(shown=sorted(self.meta.shown))
         if ending is not None:
             yield ending
+
+    async def take_in_changes(self) -> list[Event]:
+        """Bring the catalog up to date between turns; return what there is to tell of it, and record that."""
+        return [self._record(notice) for notice in await self._changes()]
+
+    async def _changes(self) -> list[Notice]:
+        before = self.meta.catalog
+        notices = [Notice(text=text) for text in await self.meta.refresh()]
+        if self.on_change is not None and self.meta.catalog is not before:
+            self.on_change(self.meta.catalog)
+        return notices
 
     async def _reply(self, use: JsonObject, *, broken: bool) -> tuple[Reply, float]:
         begun = time.monotonic()
@@ -270,7 +288,10 @@ class Session:
         if use["name"] == SEARCH:
             self.discovery_tokens += estimated_tokens(_text_of(reply))
             if self.discovery == "native" and reply.references:
-                return [{"type": "tool_reference", "tool_name": name} for name in reply.references]
+                # A reference must be to a definition of this request, and those are never changed.
+                known = [name for name in reply.references if name in self.meta.given]
+                references = [{"type": "tool_reference", "tool_name": name} for name in known]
+                return references or [{"type": "text", "text": _ADDED_SINCE}]
         return [_block_content(block) for block in reply.blocks]
 
     # --- the conversation

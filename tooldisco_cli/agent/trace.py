@@ -63,6 +63,10 @@ class TraceWriter:
         if path.stat().st_size == 0:
             self._write({"schema": SCHEMA} | header)
 
+    def mask_with(self, masker: Masker) -> None:
+        """Mask other secrets from now on, as after a change of the catalog."""
+        self._masker = masker
+
     def event(self, event: Event) -> None:
         """Record an event; pieces of text are left out, as the whole text follows."""
         if not isinstance(event, TextDelta):

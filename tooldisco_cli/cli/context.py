@@ -25,9 +25,13 @@ class Common(NamedTuple):
         from tooldisco_cli.catalog import load_catalog
 
         catalog = load_catalog(self.tools_dirs)
+        self.warn_about(catalog)
+        return catalog
+
+    def warn_about(self, catalog: Catalog) -> None:
+        """Say on stderr what is wrong with the catalog, unless told to be quiet."""
         problems = [(problem.severity, str(problem)) for problem in catalog.problems]
         self.warn([*problems, *(("note", note) for note in catalog.notes)])
-        return catalog
 
     def warn(self, messages: Sequence[tuple[str, str]]) -> None:
         """Say on stderr what is wrong with manifests, unless told to be quiet; pairs of severity and text."""

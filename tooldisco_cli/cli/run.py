@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tooldisco_cli.agent.opening import Opening
     from tooldisco_cli.agent.session import Limits
     from tooldisco_cli.agent.trace import Trace
-    from tooldisco_cli.catalog import Catalog
+    from tooldisco_cli.search.live import LiveCatalog
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -93,6 +93,9 @@ def run(
     rehearse: Rehearse = False,
     yes: Yes = False,
     confirm: Confirm = None,
+    no_meaning: Annotated[
+        bool, typer.Option("--no-meaning", help="Search by words alone, also where the semantic extra is installed.")
+    ] = False,
     no_usage: Annotated[
         bool, typer.Option("--no-usage", help="Order tools that fit alike by name, not by how they were used before.")
     ] = False,
@@ -126,6 +129,7 @@ def run(
         yes=yes,
         confirm=tuple(confirm or ()),
         record=not no_record,
+        by_meaning=not no_meaning,
         by_usage=not no_usage,
         stdin_is_task=stdin,
     )
@@ -164,6 +168,7 @@ def run_session(
     yes: bool = False,
     confirm: tuple[str, ...] = (),
     record: bool = True,
+    by_meaning: bool = True,
     by_usage: bool = True,
     resumed: Trace | None = None,
     backend: Backend | None = None,
@@ -179,24 +184,26 @@ def run_session(
     from tooldisco_cli.agent.session import Limits as SessionLimits
     from tooldisco_cli.render.asking import terminal_approver
     from tooldisco_cli.render.person import answer_question, can_ask
-    from tooldisco_cli.search.store import open_index
+    from tooldisco_cli.search.live import LiveCatalog
     from tooldisco_cli.settings import load_settings
 
     settings = load_settings()
-    catalog = given.load()
-    index = open_index(given.tools_dirs).tools
+    live = LiveCatalog(given.tools_dirs, settings=settings)
+    catalog = live.catalog
+    given.warn_about(catalog)
     here = can_ask() and not stdin_is_task and not given.output.as_json
     chosen = model or settings.model or DEFAULT_MODEL
     if backend is None:
         if chosen == GUIDED:
-            backend = _guided(catalog, here=here)
+            backend = _guided(live, here=here)
         else:
             backend = AnthropicBackend(base_url=base_url or settings.base_url)
     confirmed = {catalog.get(name).name for name in confirm}
     read_only_names = {entry.name for entry in catalog if not entry.tool.annotations.may_destroy} if yes else set()
     opening = Opening(
         catalog=catalog,
-        index=index,
+        index=live.index,
+        live=live,
         settings=settings,
         environment=dict(os.environ),
         folder=Path.cwd(),
@@ -212,18 +219,19 @@ def run_session(
         asker=answer_question if here else None,
         resumed=resumed,
         record=record,
+        by_meaning=by_meaning,
         by_usage=by_usage,
     )
     _run(given, opening, text, offers_guided=here and model is None)
 
 
-def _guided(catalog: Catalog, *, here: bool) -> Backend:
+def _guided(live: LiveCatalog, *, here: bool) -> Backend:
     from tooldisco_cli.agent.guided import GuidedBackend
     from tooldisco_cli.render.person import TerminalPerson
 
     if not here:
         raise UsageError("the guided mode needs a person at a terminal")
-    return GuidedBackend(catalog, TerminalPerson())
+    return GuidedBackend(lambda: live.catalog, TerminalPerson())
 
 
 def _run(given: Common, opening: Opening, text: str | None, *, offers_guided: bool) -> None:
@@ -245,7 +253,8 @@ def _run(given: Common, opening: Opening, text: str | None, *, offers_guided: bo
         from tooldisco_cli.render.person import confirm_guided
 
         if run_until_interrupted(confirm_guided()):
-            backend = _guided(opening.catalog, here=True)
+            assert opening.live is not None
+            backend = _guided(opening.live, here=True)
             _run(given, replace(opening, backend=backend, model=GUIDED), text, offers_guided=False)
             return
     if ended.stop not in {"end_turn", "stop_sequence"}:

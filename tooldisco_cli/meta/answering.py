@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tooldisco_cli.catalog.definition import model_definition
@@ -20,6 +21,8 @@ from tooldisco_cli.meta.wording import compact, definition_first, found_tools, n
 from tooldisco_cli.search.answer import Answer
 from tooldisco_cli.search.habits import Habits
 from tooldisco_cli.search.index import SearchIndex
+from tooldisco_cli.search.live import LiveCatalog
+from tooldisco_cli.search.semantics import Semantics
 
 JsonObject = dict[str, Any]
 Asker = Callable[[str, Sequence[str]], Awaitable[str]]
@@ -57,12 +60,45 @@ class MetaTools:
     rehearse: bool = False
     """Whether tools are only rehearsed: each call is answered with its preview."""
     shown: set[str] = field(default_factory=set)
+    meaning: Semantics | None = None
+    """Search by meaning as soon as its encoder is loaded; None to search by words alone."""
     habits: Habits | None = None
     """Earlier use, which orders hits that fit alike; None to order by words alone."""
+    live: LiveCatalog | None = None
+    """What keeps ``catalog`` and ``index`` current; None to stay with those of the beginning."""
+    given: frozenset[str] = frozenset()
+    """Tools whose definitions the model has from the beginning, such as pinned ones; those are never sent anew."""
+    outdated: set[str] = field(default_factory=set)
+    """Tools whose definition is another by now than the one that the model was shown or given."""
 
     def definitions(self) -> list[JsonObject]:
         """Return the meta tools' definitions, the same bytes for the same categories."""
         return names.meta_tools(self.catalog.categories(), with_person=self.asker is not None)
+
+    async def refresh(self) -> tuple[str, ...]:
+        """Take in what changed in the manifests; return what a person should be told of it.
+
+        What runs meanwhile goes on with what it began with. The definitions that the model was given stay, because
+        other bytes would cost their place in the cache; a tool that is declared otherwise by now answers its next
+        call with its new definition. Permission given by name for one session ends with what it was given for.
+        """
+        if self.live is None:
+            return ()
+        change = await asyncio.to_thread(self.live.refresh)
+        if change is None:
+            return ()
+        old, new = self.catalog, self.live.catalog
+        self.catalog, self.index = new, self.live.index
+        self.bench = replace(self.bench, catalog=new)
+        tools = change.tools
+        self.outdated.update(
+            name for name in tools.changed if model_definition(old.get(name)) != model_definition(new.get(name))
+        )
+        self.outdated.update(self.given.intersection(tools.removed))
+        self.shown.difference_update(tools.removed)
+        if not isinstance(self.assume_yes, bool):
+            self.assume_yes = {*self.assume_yes} - {*tools.changed, *tools.removed}
+        return change.notices
 
     def is_parallel(self, name: str, given: Any) -> bool:
         """Whether a call may run beside others: it changes nothing and asks nobody."""
@@ -88,7 +124,10 @@ class MetaTools:
                 return await self._ask(arguments)
             if name == names.EXECUTE:
                 return await self._execute(arguments)
-            return await self._run(self.catalog.get(name), arguments)
+            entry = self.catalog.get(name)
+            if entry.name in self.outdated:
+                return self._definition_of(entry)
+            return await self._run(entry, arguments)
         except TooldiscoError as error:
             return failed(error)
 
@@ -113,10 +152,14 @@ class MetaTools:
             except UsageError as error:
                 raise InvalidArguments(error.message, hint=error.hint) from error
         else:
-            index = self.index if self.habits is None else self.habits.applied(self.index)
+            index = self.index if self.meaning is None else self.meaning.of(self.index)
+            index = index if self.habits is None else self.habits.applied(index)
             answer = index.search(query, categories=wanted, limit=limit)
+        # The index on disk can be newer than this catalog by a moment.
+        answer = answer._replace(hits=tuple(hit for hit in answer.hits if hit.name in self.catalog.by_name))
         entries = {hit.name: self.catalog.get(hit.name) for hit in answer.hits}
         self.shown.update(entries)
+        self.outdated.difference_update(entries.keys() - self.given)
         found = bool(answer.hits)
         body = found_tools(answer, entries) if found else nothing_found(answer, categories, category, regex=regex)
         return Reply(blocks=(TextBlock(compact(body)),), answer=answer, references=tuple(entries))
@@ -148,11 +191,16 @@ class MetaTools:
             raise InvalidArguments(f"{name} is called directly, not through {names.EXECUTE}")
         entry = self.catalog.get(name)
         self._refuse_old(entry)
-        if entry.name not in self.shown:
-            self.shown.add(entry.name)
-            body = definition_first(entry, model_definition(entry))
-            return Reply(blocks=(TextBlock(compact(body)),), is_error=True, tool=entry.reference)
+        if entry.name not in self.shown or entry.name in self.outdated:
+            return self._definition_of(entry)
         return await self._run(entry, given)
+
+    def _definition_of(self, entry: Entry) -> Reply:
+        """Refuse a call that was made without knowing the definition, with the definition."""
+        body = definition_first(entry, model_definition(entry), changed=entry.name in self.outdated)
+        self.shown.add(entry.name)
+        self.outdated.discard(entry.name)
+        return Reply(blocks=(TextBlock(compact(body)),), is_error=True, tool=entry.reference)
 
     def _refuse_old(self, entry: Entry) -> None:
         """Refuse a version that should no longer be used, where there is something to use instead."""

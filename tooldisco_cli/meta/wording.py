@@ -95,6 +95,8 @@ def found_tools(answer: Answer, entries: Mapping[str, Entry]) -> JsonObject:
             tool["note"] = "not approved on this machine yet: it cannot run"
         tools.append(tool)
     body: JsonObject = {"found": True, "tools": tools}
+    if not answer.confident:
+        body["note"] = "weak matches: none may be right; search in other words, or say that no tool fits"
     if answer.total > len(tools):
         body["more"] = answer.total - len(tools)
     return body
@@ -116,13 +118,17 @@ def nothing_found(
     return body
 
 
-def definition_first(entry: Entry, definition: JsonObject) -> JsonObject:
-    """Return the refusal of a tool that no search has shown yet, with all that is needed to call it again."""
+def definition_first(entry: Entry, definition: JsonObject, *, changed: bool = False) -> JsonObject:
+    """Return the refusal of a tool whose definition the model does not know, with all that it needs to call it again.
+
+    ``changed`` says that the model knows an older one; else no search has shown the tool yet.
+    """
+    why = "it was changed since you were shown it" if changed else "no search has shown it in this session"
     body: JsonObject = {
         "error": {
-            "code": "not_shown",
-            "message": f"{entry.reference} was not run: no search has shown it in this session. Here is its "
-            "definition; if it is the right tool, call it again with a tool_input that fits.",
+            "code": "changed" if changed else "not_shown",
+            "message": f"{entry.reference} was not run: {why}. Here is its definition; if it is the right tool, "
+            "call it again with input that fits.",
         },
         "tool": definition,
     }

@@ -89,6 +89,8 @@ async def converse(session: Session, view: View, output: Output) -> int:
                 if not text.strip():
                     continue
                 if text.startswith("/"):
+                    for notice in await session.take_in_changes():
+                        view(notice)
                     if _command(session, text.strip(), output):
                         return 0
                     continue
