@@ -65,7 +65,7 @@ def measure_search(options: argparse.Namespace, _: Callable[[str], Path]) -> Ite
             options.data,
             rounds=2 if options.quick else 7,
             everything=options.everything,
-            seconds=10 if options.quick else 40,
+            seconds=10 if options.quick else 20,
         )
         yield size, {"engines": results, "notes": notes, "queries": queries}
 
@@ -113,7 +113,7 @@ def measure_process(options: argparse.Namespace, catalog: Callable[[str], Path])
                 }
                 lines = bare | lines
             least = 1 if options.quick or size == "100k" else 3
-            warm = process.compare(run, lines, rounds=5 if options.quick else 31, seconds=20, least=least)
+            warm = process.compare(run, lines, rounds=5 if options.quick else 51, seconds=20, least=least)
             first = {name: lines[name] for name in (searches[:1] if size == "100k" else searches)}
             cold = process.compare(run, first, rounds=1 if options.quick else 5, cold=True, seconds=20, least=1)
         yield size, {"warm": warm, "cold": cold}
@@ -181,9 +181,8 @@ def targets(results: Results) -> list[str]:
         chinese, english = (warm.get(f"search {query} --json") for query in process.QUERIES)
         if chinese and english:
             rows.append((f"whole process, warm, {size} tools: `search 发送邮件 --json`", chinese[0], most))
-            rows.append(
-                (f"whole process, warm, {size} tools: the same, Chinese ÷ English", chinese[0] / english[0], 1.0)
-            )
+            what = "the same, Chinese ÷ English (1, and .05 for noise)"
+            rows.append((f"whole process, warm, {size} tools: {what}", chinese[0] / english[0], 1.05))
             if size == "1k":
                 table = warm[f"search {process.QUERIES[0]}"]
                 rows.append((f"whole process, warm, {size} tools: `search 发送邮件`", table[0], 1.35))
@@ -237,7 +236,10 @@ a limit of 5, from the text of the query to the `Answer`, beside what each engin
 - FastMCP's transform cuts texts and queries by itself, and finds no words in most Chinese queries (a run of Chinese
   is one word to it): they cost it little and find nothing. Timed is its `_search` without the protocol around it.
 - {queries} queries: short ones and a fixed selection of the three evaluation sets. Percentiles are over the queries,
-  of each the median of its rounds. Two engines run in turn, in random order.
+  of each the median of its rounds. Two engines run in turn, in random order. Time is the thread's CPU time (none of
+  these engines uses a second one for a query), so that other processes do not count.
+- In each round tooldisco's index is opened anew and first asked other queries: what it remembers of words counts, an
+  answer to the same query given before does not.
 """,
     "index": """## A first index
 
