@@ -67,6 +67,31 @@ def test_a_rehearsal_runs_nothing(tooldisco, service):
     assert tooldisco("usage", "--json").json["tools"] == []
 
 
+def test_manifests_that_change_meanwhile_are_taken_in_and_told_on_a_line(tooldisco, service, user_tools):
+    tool = 'manifest = 1\n[[tool]]\nname = "greet"\ndescription = "Greet somebody."\n' \
+           'annotations = { read_only = true }\ncommand.argv = ["printf", "hello"]\n'  # fmt: skip
+
+    def then(text: str, *content: dict):
+        def step(_: dict) -> list[dict]:
+            user_tools(text)
+            return list(content)
+
+        return step
+
+    service.script = [
+        [search("a", "greet")],
+        then(tool, search("b", "greet")),
+        then("broken", run("c", "greet", {})),
+        [run("d", "greet", {})],
+        [say("done")],
+    ]
+    ran = tooldisco("run", "x")
+    assert ran.code == 0
+    assert ran.out.count("! manifests changed; new: greet") == 1
+    assert ran.out.count("the file's last good version stays in use") == 1
+    assert ran.out.count("hello") == 2
+
+
 def test_the_system_prompt_is_replaced_or_extended(tooldisco, service):
     tooldisco("run", "--system", "Be brief.", "x")
     tooldisco("run", "--system", "+Be brief.", "x")

@@ -1,8 +1,8 @@
 """Keeps a catalog current in a process that lives long: looks whether manifests changed, and reads those that did.
 
 Looking costs a stat of each manifest, as for every search (``footprint``): a tenth of a millisecond for the shipped
-folder, some tens of them for 10,000 files. So it is done whenever somebody is about to search or execute, and for large catalogs at most so often
-that it takes a twentieth of the time. A thread that watches would have to be started, ended and trusted on network
+folder, some tens of them for 10,000 files. So it is done whenever somebody is about to search or execute, and where it is dear, at most so often that it
+takes a twentieth of the time. A thread that watches would have to be started, ended and trusted on network
 disks, and would be no sooner.
 """
 
@@ -29,8 +29,8 @@ from tooldisco_cli.tomlfile import Problem, read_bytes
 
 _GRAIN_NS = 2_000_000_000
 """Two changes of a file within this time could leave it with the same time stamp."""
-CHEAP_SECONDS = 0.005
-"""A look that takes no longer may be taken each time."""
+CHEAP_SECONDS = 0.05
+"""A look that takes no longer is taken each time: next to the turn of a model it is nothing."""
 LONGEST_REST_SECONDS = 1.0
 """The longest time after a dearer look until the next."""
 _SHARE = 20
