@@ -264,6 +264,15 @@ def test_what_runs_meanwhile_goes_on_with_what_it_began_with(talk, folder):
     assert json.loads(gone)["error"]["code"] == "unknown_tool"
 
 
+def test_a_change_that_was_read_when_the_turn_was_stopped_is_not_lost(talk, folder):
+    meta = talk([[say("x")]]).session.meta
+    write(folder / "poem.toml", "translate_poem", "Translate a poem.")
+    meta.live.refresh()
+    assert asyncio.run(meta.refresh()) == ()
+    assert meta.catalog.get("translate_poem")
+    assert meta.bench.catalog is meta.catalog
+
+
 def test_secrets_of_new_tools_are_masked_in_the_trace(talk, folder):
     def edit() -> None:
         write(folder / "key.toml", "show_key", "Show the key.", argv='"echo", "{env:NEW_KEY}"')

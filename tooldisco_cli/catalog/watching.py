@@ -1,9 +1,9 @@
 """Keeps a catalog current in a process that lives long: looks whether manifests changed, and reads those that did.
 
-Looking costs a stat of each manifest, as for every search (``footprint``): .1 ms for the shipped folder, some 30 ms for
-10,000 files. So it is done whenever somebody is about to search or execute, and where it is dear, at most so often
-that it takes a twentieth of the time. A thread that watches would have to be started, ended and trusted on network
-disks, and would be no sooner.
+Looking costs a stat of each manifest, as for every search (``footprint``): .1 ms for the shipped folder, some 30 ms
+for 10,000 files. So it is done whenever somebody is about to search or execute, and where it is dear, at most so
+often that it takes a twentieth of the time. A thread that watches would have to be started, ended and trusted on
+network disks, and would be no sooner.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tooldisco_cli import paths
-from tooldisco_cli.catalog.footprint import footprint
+from tooldisco_cli.catalog.footprint import GRAIN_NS, footprint
 from tooldisco_cli.catalog.layers import LoadedLayer, manifest_files
 from tooldisco_cli.catalog.loading import TOOLS_DIR_VARIABLE, assemble, find_layers, settings_servers
 from tooldisco_cli.catalog.manifest import Manifest, parse_manifest
+from tooldisco_cli.catalog.reading import read_folder
 from tooldisco_cli.catalog.snapshot import Catalog
 from tooldisco_cli.catalog.tool import Layer
 from tooldisco_cli.catalog.trust import Pins, read_pins
 from tooldisco_cli.settings import Settings, load_settings
 from tooldisco_cli.tomlfile import Problem, read_bytes
 
-_GRAIN_NS = 2_000_000_000
-"""Two changes of a file within this time could leave it with the same time stamp."""
 CHEAP_SECONDS = 0.05
 """A look that takes no longer is taken each time: next to the turn of a model it is nothing."""
 LONGEST_REST_SECONDS = 1.0
@@ -78,6 +77,12 @@ class _File:
         return replace(self.good, problems=self.manifest.problems)
 
 
+def _read_file(manifest: Manifest, digest: str, last: _File | None = None) -> _File:
+    is_broken = any(problem.severity == "error" for problem in manifest.problems)
+    good = manifest if not is_broken else last.good if last else None
+    return _File(digest, manifest, good)
+
+
 class WatchedCatalog:
     """The catalog of all layers, as by ``load_catalog``, and again when manifests changed.
 
@@ -121,7 +126,7 @@ class WatchedCatalog:
 
     def reload(self) -> None:
         """Read what changed and stack the layers anew. Raises UsageError when a folder of ``tools_dirs`` is gone."""
-        since = time.time_ns() - _GRAIN_NS
+        since = time.time_ns() - GRAIN_NS
         digest = self._digest(since)[0]
         layers, problems = find_layers(
             self._tools_dirs, cwd=self._cwd, settings=self._settings, environment=self._environment
@@ -135,6 +140,12 @@ class WatchedCatalog:
         self._files, self._seen, self._since_ns = files, digest, since
 
     def _layer(self, layer: Layer, files: dict[str, _File]) -> LoadedLayer:
+        if not self._files:
+            read = read_folder(layer.path, self._environment)
+            files |= {
+                reading.manifest.path: _read_file(reading.manifest, reading.digest) for reading in read.readings
+            }
+            return read.layer(layer)
         found, problems = manifest_files(layer.path)
         for path in found:
             files[path] = self._read(path)
@@ -144,21 +155,18 @@ class WatchedCatalog:
         last = self._files.get(path)
         data = read_bytes(path)
         if isinstance(data, Problem):
-            return _File("", Manifest(path, problems=(data,)), last.good if last else None)
+            return _read_file(Manifest(path, problems=(data,)), "", last)
         digest = hashlib.sha256(data).hexdigest()
         if last is not None and last.digest == digest:
             return last
-        manifest = parse_manifest(data, path)
-        broken = any(problem.severity == "error" for problem in manifest.problems)
-        good = manifest if not broken else last.good if last else None
-        return _File(digest, manifest, good)
+        return _read_file(parse_manifest(data, path), digest, last)
 
     def _differs(self) -> bool:
         now = time.time_ns()
         digest, recent = self._digest(self._since_ns)
         if digest != self._seen or any(self._holds_other(path) for path in recent):
             return True
-        self._since_ns = now - _GRAIN_NS
+        self._since_ns = now - GRAIN_NS
         return False
 
     def _holds_other(self, path: str) -> bool:

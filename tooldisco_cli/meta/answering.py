@@ -11,6 +11,7 @@ from typing import Any
 
 from tooldisco_cli.catalog.definition import model_definition
 from tooldisco_cli.catalog.snapshot import Catalog, Entry
+from tooldisco_cli.catalog.watching import difference
 from tooldisco_cli.errors import InvalidArguments, NothingFound, TooldiscoError, UnknownTool, UsageError
 from tooldisco_cli.execution.approval import AssumeYes
 from tooldisco_cli.execution.pipeline import Workbench, dry_run, execute
@@ -21,7 +22,7 @@ from tooldisco_cli.meta.wording import compact, definition_first, found_tools, n
 from tooldisco_cli.search.answer import Answer
 from tooldisco_cli.search.habits import Habits
 from tooldisco_cli.search.index import SearchIndex
-from tooldisco_cli.search.live import LiveCatalog
+from tooldisco_cli.search.live import Current, LiveCatalog
 from tooldisco_cli.search.semantics import Semantics
 
 JsonObject = dict[str, Any]
@@ -84,13 +85,17 @@ class MetaTools:
         """
         if self.live is None:
             return ()
-        change = await asyncio.to_thread(self.live.refresh)
-        if change is None:
-            return ()
-        old, new = self.catalog, self.live.catalog
-        self.catalog, self.index = new, self.live.index
+        notices = await asyncio.to_thread(self.live.refresh)
+        old, new = self.catalog, self.live.current
+        if new.catalog is not old:
+            self._replace(old, new)
+        return notices
+
+    def _replace(self, old: Catalog, current: Current) -> None:
+        new = current.catalog
+        self.catalog, self.index = new, current.index
         self.bench = replace(self.bench, catalog=new)
-        tools = change.tools
+        tools = difference(old, new)
         self.outdated.update(
             name for name in tools.changed if model_definition(old.get(name)) != model_definition(new.get(name))
         )
@@ -98,7 +103,6 @@ class MetaTools:
         self.shown.difference_update(tools.removed)
         if not isinstance(self.assume_yes, bool):
             self.assume_yes = {*self.assume_yes} - {*tools.changed, *tools.removed}
-        return change.notices
 
     def is_parallel(self, name: str, given: Any) -> bool:
         """Whether a call may run beside others: it changes nothing and asks nobody."""

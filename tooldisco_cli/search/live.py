@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from tooldisco_cli.catalog.snapshot import Catalog
 from tooldisco_cli.catalog.watching import Difference, WatchedCatalog, difference
@@ -17,18 +17,19 @@ from tooldisco_cli.settings import Settings
 _NAMES_TOLD = 5
 
 
-class Change(NamedTuple):
-    """What became of the catalog, and what a person should be told of it, each thing once."""
+@dataclass(frozen=True, slots=True)
+class Current:
+    """A catalog and the index of it."""
 
-    tools: Difference
-    notices: tuple[str, ...]
+    catalog: Catalog
+    index: SearchIndex
 
 
 class LiveCatalog:
     """The catalog of all layers and its index, kept current; threads may share it.
 
-    Raises what ``load_catalog`` raises. ``catalog`` and ``index`` are replaced together, by ``refresh`` only; who
-    holds the ones before is not disturbed.
+    Raises what ``load_catalog`` raises. ``current`` is replaced as a whole, by ``refresh`` only; who holds the one
+    before is not disturbed.
     """
 
     def __init__(
@@ -44,14 +45,26 @@ class LiveCatalog:
         self._lock = threading.Lock()
         self._trouble = ""
         self._errors = self._errors_told()
-        self.catalog: Catalog = self._watched.catalog
-        self.index: SearchIndex = self._indexed()
+        self.current = Current(self._watched.catalog, self._indexed())
 
-    def refresh(self) -> Change | None:
-        """Take in what changed since the last time; None when nothing did. Raises IndexBroken."""
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog as of the last refresh."""
+        return self.current.catalog
+
+    @property
+    def index(self) -> SearchIndex:
+        """The index as of the last refresh."""
+        return self.current.index
+
+    def refresh(self) -> tuple[str, ...]:
+        """Take in what changed since the last time; return what to tell a person, each thing once.
+
+        Raises IndexBroken.
+        """
         with self._lock:
             if not self._watched.is_stale():
-                return None
+                return ()
             try:
                 self._watched.reload()
             except TooldiscoError as error:
@@ -63,9 +76,8 @@ class LiveCatalog:
             tools = difference(self.catalog, new)
             if any(tools):
                 told.append(_in_words(tools))
-                self.index = self._indexed()
-            self.catalog = new
-            return Change(tools, tuple(told))
+            self.current = Current(new, self._indexed() if any(tools) else self.index)
+            return tuple(told)
 
     def _errors_told(self) -> dict[str, str]:
         """Return what to say of each file with errors, by its path."""
@@ -81,11 +93,11 @@ class LiveCatalog:
             for path, texts in found.items()
         }
 
-    def _kept(self, error: TooldiscoError) -> Change | None:
+    def _kept(self, error: TooldiscoError) -> tuple[str, ...]:
         if self._trouble == error.message:
-            return None
+            return ()
         self._trouble = error.message
-        return Change(Difference(), (f"{error.message}; the tools stay as they were",))
+        return (f"{error.message}; the tools stay as they were",)
 
     def _indexed(self) -> SearchIndex:
         if self._watched.held_back:
