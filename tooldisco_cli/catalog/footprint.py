@@ -11,6 +11,9 @@ import stat
 from collections.abc import Iterable
 from typing import NamedTuple
 
+GRAIN_NS = 2_000_000_000
+"""Two changes of a file within this time could leave it with the same time stamp (FAT and some network disks)."""
+
 _BY_DESCRIPTOR = os.stat in os.supports_dir_fd and os.listdir in os.supports_fd
 
 

@@ -15,6 +15,7 @@ from tooldisco_cli import paths
 from tooldisco_cli.catalog.checks import check_schema, schema_faults
 from tooldisco_cli.catalog.layers import LoadedLayer, load_layer, manifest_files, read_manifest, without_duplicates
 from tooldisco_cli.catalog.manifest import Declaration, Manifest, decode_server
+from tooldisco_cli.catalog.reading import Tell, collection_paused, read_layer
 from tooldisco_cli.catalog.snapshot import Catalog, Entry
 from tooldisco_cli.catalog.tool import Layer, McpServer, Source
 from tooldisco_cli.catalog.trust import Pins, read_pins
@@ -33,11 +34,14 @@ def load_catalog(
     cwd: Path | None = None,
     settings: Settings | None = None,
     environment: Mapping[str, str] | None = None,
+    use_cache: bool = True,
+    tell: Tell | None = None,
 ) -> Catalog:
     """Return the catalog of all layers, lowest first: shipped, system, user, project, settings, variable, argument.
 
     ``tools_dirs`` are the folders of ``--tools-dir``; ``cwd`` is where the project's ``tools.d`` is looked for.
-    Faulty manifests are no exception but ``Catalog.problems``.
+    Faulty manifests are no exception but ``Catalog.problems``. Manifests that did not change come from the cache
+    folder unless ``use_cache`` is false; ``tell`` hears how parsing the others goes.
 
     Raises UsageError for a folder of ``tools_dirs`` that does not exist, SettingsInvalid for the settings file.
     """
@@ -46,7 +50,9 @@ def load_catalog(
     layers, problems = find_layers(tools_dirs, cwd=cwd, settings=settings, environment=environment)
     pins = read_pins(environment=environment) if any(layer.kind == "project" for layer in layers) else Pins()
     servers, server_problems = settings_servers(settings, environment)
-    return assemble(map(load_layer, layers), pins, servers=servers, problems=(*problems, *server_problems))
+    with collection_paused():
+        loaded = [read_layer(layer, environment, use_cache=use_cache, tell=tell) for layer in layers]
+        return assemble(loaded, pins, servers=servers, problems=(*problems, *server_problems))
 
 
 def find_layers(

@@ -276,7 +276,7 @@ def _build(
     seen = footprint(folders, started - _GRAIN_NS)
     digest = seen.digest + _stats(place.files)
     recent = {path: _content(path) for path in seen.recent}
-    catalog = load_catalog(tools_dirs, cwd=cwd, settings=settings, environment=environment)
+    catalog = load_catalog(tools_dirs, cwd=cwd, settings=settings, environment=environment, use_cache=use_cache)
     messages = tuple(_messages(catalog))
     if use_cache:
         with _new_generation(place) as folder:
