@@ -21,7 +21,7 @@ from tooldisco_cli.catalog.footprint import GRAIN_NS, footprint
 from tooldisco_cli.catalog.layers import LoadedLayer, manifest_files
 from tooldisco_cli.catalog.loading import TOOLS_DIR_VARIABLE, assemble, find_layers, settings_servers
 from tooldisco_cli.catalog.manifest import Manifest, parse_manifest
-from tooldisco_cli.catalog.reading import read_folder
+from tooldisco_cli.catalog.reading import collection_paused, read_folder
 from tooldisco_cli.catalog.snapshot import Catalog
 from tooldisco_cli.catalog.tool import Layer
 from tooldisco_cli.catalog.trust import Pins, read_pins
@@ -135,8 +135,9 @@ class WatchedCatalog:
         pins = read_pins(environment=self._environment) if in_project else Pins()
         servers, server_problems = settings_servers(self._settings, self._environment)
         files: dict[str, _File] = {}
-        loaded = [self._layer(layer, files) for layer in layers]
-        self.catalog = assemble(loaded, pins, servers=servers, problems=(*problems, *server_problems))
+        with collection_paused():
+            loaded = [self._layer(layer, files) for layer in layers]
+            self.catalog = assemble(loaded, pins, servers=servers, problems=(*problems, *server_problems))
         self._files, self._seen, self._since_ns = files, digest, since
 
     def _layer(self, layer: Layer, files: dict[str, _File]) -> LoadedLayer:
