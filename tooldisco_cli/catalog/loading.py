@@ -156,7 +156,7 @@ def assemble(
     for loaded in layers:
         kept.append(loaded.layer)
         stack.add(loaded)
-    by_name = {name: _entries(stated) for name, stated in sorted(stack.by_name.items()) if stated}
+    by_name = {name: _entries(stack.by_name[name]) for name in sorted(stack.by_name) if stack.by_name[name]}
     alias_problems, alias_notes = _alias_collisions(by_name)
     return Catalog(
         by_name=by_name,
@@ -256,6 +256,8 @@ def _alias_collisions(by_name: Mapping[str, tuple[Entry, ...]]) -> tuple[list[Pr
     """Tell of aliases that reach another tool than the one that declares them: a name wins over any alias."""
     problems: list[Problem] = []
     notes: list[str] = []
+    if not any(entry.tool.aliases for versions in by_name.values() for entry in versions):
+        return problems, notes
     catalog = Catalog(by_name=by_name)
     for entry in catalog:
         for alias in entry.tool.aliases:

@@ -74,7 +74,7 @@ class Catalog:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """The current version of every tool, by name."""
-        return tuple(_current(versions) for _, versions in sorted(self.by_name.items()))
+        return tuple(_current(self.by_name[name]) for name in sorted(self.by_name))
 
     @property
     def by_precedence(self) -> tuple[Entry, ...]:
@@ -165,7 +165,7 @@ class Catalog:
 
 def _current(versions: tuple[Entry, ...]) -> Entry:
     first = versions[0]
-    if not first.versions:
+    if len(first.versions) < 2:
         return first
     current = current_version(first.versions, first.deprecated)
     return next(entry for entry in versions if entry.tool.version == current)

@@ -22,9 +22,14 @@ class Common(NamedTuple):
 
     def load(self) -> Catalog:
         """Load the catalog and say on stderr what is wrong with it, unless told to be quiet."""
-        from tooldisco_cli.catalog import load_catalog
+        import gc
 
-        catalog = load_catalog(self.tools_dirs)
+        from tooldisco_cli.catalog import load_catalog
+        from tooldisco_cli.catalog.reading import collection_paused
+
+        with collection_paused():
+            catalog = load_catalog(self.tools_dirs)
+            gc.freeze()  # the catalog lives to the end, and nothing in it is to be found unused
         self.warn_about(catalog)
         return catalog
 

@@ -119,8 +119,9 @@ def _standings(entries: Sequence[Entry], catalog: Catalog) -> dict[str, Standing
         usage = UsageLog().summaries()
     except TooldiscoError:
         usage = {}
+    found: dict[str, bool] = {}
     return {
-        entry.name: Standing(missing(entry, os.environ, servers=catalog.servers), usage.get(entry.name))
+        entry.name: Standing(missing(entry, os.environ, servers=catalog.servers, found=found), usage.get(entry.name))
         for entry in entries
     }
 

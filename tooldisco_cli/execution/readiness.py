@@ -69,14 +69,19 @@ class Missing:
 
 
 def missing(
-    entry: Entry, environment: Mapping[str, str], *, servers: Mapping[str, McpServer] | None = None
+    entry: Entry,
+    environment: Mapping[str, str],
+    *,
+    servers: Mapping[str, McpServer] | None = None,
+    found: dict[str, bool] | None = None,
 ) -> tuple[Missing, ...]:
     """Return what must be provided before the tool can run; nothing when it is ready.
 
     ``servers`` are the MCP servers of the settings (``catalog.servers``). A variable that is set but empty counts
-    as missing where ``requires`` lists it.
+    as missing where ``requires`` lists it. Who asks for many tools at once passes the same ``found`` for each, so
+    that a program or module that several need is looked for once.
     """
-    return tuple(dict.fromkeys(_missing(entry, environment, servers or {})))
+    return tuple(dict.fromkeys(_missing(entry, environment, servers or {}, {} if found is None else found)))
 
 
 def not_ready(reference: str, lacking: tuple[Missing, ...]) -> NotReady:
@@ -95,7 +100,9 @@ def not_ready(reference: str, lacking: tuple[Missing, ...]) -> NotReady:
     )
 
 
-def _missing(entry: Entry, environment: Mapping[str, str], servers: Mapping[str, McpServer]) -> Iterator[Missing]:
+def _missing(
+    entry: Entry, environment: Mapping[str, str], servers: Mapping[str, McpServer], found: dict[str, bool]
+) -> Iterator[Missing]:
     tool = entry.tool
     server = None
     if tool.mcp is not None:
@@ -112,18 +119,28 @@ def _missing(entry: Entry, environment: Mapping[str, str], servers: Mapping[str,
     started = [argv[0] for argv in commands if argv and isinstance(argv[0], str) and "{" not in argv[0]]
     search = environment.get("PATH", os.defpath)
     for program in (*tool.requires.programs, *started):
-        if not _on_path(program, search):
+        key = f"program {program}"
+        if key not in found:
+            found[key] = _on_path(program, search)
+        if not found[key]:
             yield Missing("program", program, install_program(program))
     modules = [*tool.requires.python]
-    if tool.mcp is not None and not _importable("mcp"):
+    if tool.mcp is not None and not _found_module("mcp", found):
         yield Missing("python", "mcp", "pip install 'tooldisco-cli[mcp]'")
     for module in modules:
-        if not _importable(module):
+        if not _found_module(module, found):
             yield Missing("python", module, install_module(module, tool.requires.extra))
     if tool.python is not None and entry.function is None:
         module = tool.python.function.partition(":")[0]
-        if module not in modules and not _importable(module):
+        if module not in modules and not _found_module(module, found):
             yield Missing("python", module, install_module(module, tool.requires.extra))
+
+
+def _found_module(module: str, found: dict[str, bool]) -> bool:
+    key = f"module {module}"
+    if key not in found:
+        found[key] = _importable(module)
+    return found[key]
 
 
 def _on_path(program: str, search: str) -> bool:

@@ -41,7 +41,10 @@ def visible(text: str) -> str:
 
     Runs of white space become one space; an escape becomes ``␛``, a bidirectional override ``<U+202E>``.
     """
-    return _rogue(in_lines=False).sub(_shown, " ".join(text.split()))
+    text = " ".join(text.split())
+    if text.isascii() and text.isprintable():  # most names and descriptions: nothing there can hide
+        return text
+    return _rogue(in_lines=False).sub(_shown, text)
 
 
 def visible_lines(text: str) -> str:
