@@ -10,12 +10,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tooldisco_cli import paths
 from tooldisco_cli.catalog.checks import check_schema, schema_faults
 from tooldisco_cli.catalog.layers import LoadedLayer, load_layer, manifest_files, read_manifest, without_duplicates
 from tooldisco_cli.catalog.manifest import Declaration, Manifest, decode_server
-from tooldisco_cli.catalog.reading import Tell, collection_paused, read_layer
+from tooldisco_cli.catalog.reading import collection_paused, read_layer
 from tooldisco_cli.catalog.snapshot import Catalog, Entry
 from tooldisco_cli.catalog.tool import Layer, McpServer, Source
 from tooldisco_cli.catalog.trust import Pins, read_pins
@@ -24,6 +25,9 @@ from tooldisco_cli.errors import UsageError
 from tooldisco_cli.settings import Settings, load_settings, settings_file
 from tooldisco_cli.tomlfile import Fault, Problem, dotted, located, parse, read_bytes
 from tooldisco_cli.tomlposition import key_lines, line_of
+
+if TYPE_CHECKING:
+    from tooldisco_cli.catalog.parallel import Tell
 
 TOOLS_DIR_VARIABLE = "TOOLDISCO_TOOLS_DIR"
 

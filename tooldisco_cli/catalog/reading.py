@@ -5,19 +5,18 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tooldisco_cli.catalog.kept import Reading, Stamp, kept_file, read_kept, write_kept
 from tooldisco_cli.catalog.layers import LoadedLayer, manifest_files
-from tooldisco_cli.catalog.manifest import Manifest, parse_manifest
 from tooldisco_cli.catalog.tool import Layer
 from tooldisco_cli.tomlfile import Problem, read_bytes
 
-Tell = Callable[[int, int], None]
-"""Called while manifests are parsed, with how many are done and how many there are to parse."""
+if TYPE_CHECKING:
+    from tooldisco_cli.catalog.parallel import Tell
 
 
 class Readings(NamedTuple):
@@ -60,39 +59,31 @@ def read_folder(
         kept = read_kept(place) if use_cache else {}
         now = time.time_ns()
         found: dict[str, Reading] = {}
-        waiting: list[_Waiting] = []
+        waiting: list[tuple[str, Stamp]] = []
         for path in files:
             stamp = _stamp(path)
             last = kept.get(path)
             if last is not None and last.stamp == stamp and last.is_settled:
                 found[path] = last
-                continue
-            data = read_bytes(path)
-            if isinstance(data, Problem):
-                found[path] = Reading(Manifest(path, problems=(data,)), "", stamp, now)
-                continue
-            digest = sha256(data).hexdigest()
-            if last is not None and last.digest == digest:
+            elif last is not None and last.digest == content_digest(path):
                 found[path] = last._replace(stamp=stamp, read_ns=now)
             else:
-                waiting.append(_Waiting(path, data, digest, stamp))
-        for done, (path, data, digest, stamp) in enumerate(waiting):
-            if tell is not None:
-                tell(done, len(waiting))
-            found[path] = Reading(parse_manifest(data, path), digest, stamp, now)
-        if tell is not None and waiting:
-            tell(len(waiting), len(waiting))
+                waiting.append((path, stamp))
+        if waiting:
+            from tooldisco_cli.catalog.parallel import Task, read_all
+
+            tasks = [Task(path, stamp, now) for path, stamp in waiting]
+            found |= {reading.manifest.path: reading for reading in read_all(tasks, tell)}
         readings = tuple(found[path] for path in files)
         if use_cache and _is_news(kept, found):
             write_kept(place, (reading for reading in readings if reading.digest))
         return Readings(readings, tuple(problems))
 
 
-class _Waiting(NamedTuple):
-    path: str
-    data: bytes
-    digest: str
-    stamp: Stamp
+def content_digest(path: str) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal; empty when it cannot be read."""
+    data = read_bytes(path)
+    return "" if isinstance(data, Problem) else sha256(data).hexdigest()
 
 
 def _stamp(path: str) -> Stamp:

@@ -26,9 +26,10 @@ class Common(NamedTuple):
 
         from tooldisco_cli.catalog import load_catalog
         from tooldisco_cli.catalog.reading import collection_paused
+        from tooldisco_cli.render.progress import progress
 
-        with collection_paused():
-            catalog = load_catalog(self.tools_dirs)
+        with collection_paused(), progress("reading manifests", self.output) as tell:
+            catalog = load_catalog(self.tools_dirs, tell=tell)
             gc.freeze()  # the catalog lives to the end, and nothing in it is to be found unused
         self.warn_about(catalog)
         return catalog
