@@ -349,7 +349,8 @@ class Stages(NamedTuple):
 
 def first_index(folder: Path, command: Sequence[str]) -> Stages:
     """Do each part of a first index of a folder of manifests once, as a process that has just started would."""
-    with tempfile.TemporaryDirectory(prefix="tooldisco-benchmark-") as home:
+    prefix = "tooldisco-benchmark-"
+    with tempfile.TemporaryDirectory(prefix=prefix) as home, tempfile.TemporaryDirectory(prefix=prefix) as empty:
         environment = {"TOOLDISCO_HOME": home}
         clock = _cpu()
         next(clock)
@@ -362,7 +363,7 @@ def first_index(folder: Path, command: Sequence[str]) -> Stages:
         indexed = next(clock)
         subprocess.run(
             [*command, "--tools-dir", str(folder)],
-            check=True, cwd=home, env={**os.environ, **environment}, stdout=subprocess.DEVNULL,
+            check=True, cwd=empty, env={**os.environ, "TOOLDISCO_HOME": empty}, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         whole = next(clock)
         texts = [file.read_text("utf-8") for file in sorted(folder.glob("*.toml"))]
