@@ -50,7 +50,7 @@ def config_folder(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of what can be rebuilt at any time: the search index."""
+    """Return the folder of what can be rebuilt at any time: search indexes, parsed manifests."""
     return _folder("cache", environment)
 
 

@@ -58,6 +58,14 @@ def test_json_of_the_catalog_loads_no_view(loaded, arguments):
     assert not loaded(*arguments) & (HEAVY | VIEWS | {"rich", "tantivy"})
 
 
+@pytest.mark.parametrize(
+    "arguments", [("tools", "list"), ("tools", "list", "--json"), ("tools", "show", "send_email")]
+)
+def test_manifests_that_did_not_change_load_no_parser(loaded, arguments):
+    loaded("tools", "categories")  # keeps what was parsed
+    assert not loaded(*arguments) & (MODELS | {"tomllib", "rich.progress", "tooldisco_cli.catalog.parallel"})
+
+
 @pytest.mark.parametrize("query", ["发送邮件", "send an email", "發送郵件 fasong"])
 def test_a_search_with_a_kept_index_loads_the_engine_and_nothing_else(loaded, query):
     loaded("search", "x y z mail")  # builds the index

@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tooldisco_cli.catalog.tool import RESERVED_NAMES, HttpExecutor, JsonObject, McpServer, Tool
 from tooldisco_cli.catalog.versions import is_version
 from tooldisco_cli.tomlfile import Fault, Problem, dotted
-from tooldisco_cli.tomlposition import KeyPath
+
+if TYPE_CHECKING:
+    from tooldisco_cli.tomlposition import KeyPath
 
 EXECUTORS = ("python", "command", "http", "mcp")
 

@@ -8,8 +8,8 @@ A file of the cache is text, because a cache must never be able to run code:
     …
 
 Each declaration is the very text that trust pins, so a tool that comes from here is made from what its digest is of.
-Measured against other formats of the standard library (:mod:`marshal`, :mod:`sqlite3`): JSON one a line is half as
-slow again as marshal with the tools made from it, and cannot crash the interpreter.
+Measured for 10,000 tools, with the tools made from it: :mod:`marshal` would save a quarter, but a damaged or planted
+file can crash the interpreter; :mod:`sqlite3` takes a third longer.
 """
 
 from __future__ import annotations
@@ -170,14 +170,9 @@ def decoded(body: bytes) -> list[Reading]:
     return readings
 
 
-_TUPLES = (
-    "tags",
-    "keywords",
-    "expected_queries",
-    "deprecated_versions",
-    "related",
-    "aliases",
-)
+_TUPLES = ("tags", "keywords", "expected_queries", "deprecated_versions", "related", "aliases")
+_ANNOTATIONS, _REQUIRES = Annotations(), Requires()
+"""What most tools leave out; nothing in them can change, so all may share one."""
 
 
 def tool_of(table: JsonObject) -> Tool:
@@ -192,10 +187,9 @@ def tool_of(table: JsonObject) -> Tool:
         table["timeout_seconds"] = float(table["timeout_seconds"])
     if table.get("sunset") is not None:
         table["sunset"] = dt.date.fromisoformat(table["sunset"])
-    if "annotations" in table:
-        table["annotations"] = Annotations(**table["annotations"])
-    if "requires" in table:
-        table["requires"] = Requires(**_with_tuples(table["requires"], "env", "python", "programs"))
+    annotations, requires = table.get("annotations"), table.get("requires")
+    table["annotations"] = Annotations(**annotations) if annotations else _ANNOTATIONS
+    table["requires"] = Requires(**_with_tuples(requires, "env", "python", "programs")) if requires else _REQUIRES
     if "examples" in table:
         table["examples"] = tuple(Example(**example) for example in table["examples"])
     if table.get("command") is not None:

@@ -24,7 +24,6 @@ from tooldisco_cli.catalog.versions import newest_first, version_identity
 from tooldisco_cli.errors import UsageError
 from tooldisco_cli.settings import Settings, load_settings, settings_file
 from tooldisco_cli.tomlfile import Fault, Problem, dotted, located, parse, read_bytes
-from tooldisco_cli.tomlposition import key_lines, line_of
 
 if TYPE_CHECKING:
     from tooldisco_cli.catalog.parallel import Tell
@@ -237,22 +236,26 @@ def _waiting_note(declaration: Declaration, lower: list[_Stated], *, changed: bo
 
 
 def _entries(stated: list[_Stated]) -> tuple[Entry, ...]:
+    if len(stated) == 1 and not stated[0].declaration.tool.deprecated_versions:
+        return (_entry(stated[0], (stated[0].declaration.tool.version,), ()),)
     versions = tuple(newest_first([item.declaration.tool.version for item in stated]))
     gone = {version_identity(text) for item in stated for text in item.declaration.tool.deprecated_versions}
     deprecated = tuple(text for text in versions if version_identity(text) in gone) if gone else ()
     if len(stated) > 1:
         stated = sorted(stated, key=lambda item: versions.index(item.declaration.tool.version))
-    return tuple(
-        Entry(
-            tool=item.declaration.tool,
-            source=Source(item.layer, item.declaration.path, item.declaration.line),
-            digest=item.declaration.digest,
-            versions=versions,
-            deprecated=deprecated,
-            trusted=item.trusted,
-            server=item.declaration.server,
-        )
-        for item in stated
+    return tuple(_entry(item, versions, deprecated) for item in stated)
+
+
+def _entry(stated: _Stated, versions: tuple[str, ...], deprecated: tuple[str, ...]) -> Entry:
+    declaration = stated.declaration
+    return Entry(
+        tool=declaration.tool,
+        source=Source(stated.layer, declaration.path, declaration.line),
+        digest=declaration.digest,
+        versions=versions,
+        deprecated=deprecated,
+        trusted=stated.trusted,
+        server=declaration.server,
     )
 
 
@@ -317,6 +320,8 @@ def _deep_problems(manifest: Manifest) -> list[Problem]:
     faulty = [(d, list(schema_faults(d.tool))) for d in manifest.declarations if d.tool.enabled]
     if not any(faults for _, faults in faulty):
         return []
+    from tooldisco_cli.tomlposition import key_lines, line_of
+
     data = read_bytes(manifest.path)
     parsed = data if isinstance(data, Problem) else parse(data, manifest.path)
     text = "" if isinstance(parsed, Problem) else parsed[1]

@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.catalog.checks import EXECUTORS, server_faults, tool_faults
 from tooldisco_cli.catalog.tool import FORMAT, NAME_PATTERN, JsonObject, McpServer, Tool
 from tooldisco_cli.tomlfile import Fault, Faults, Problem, decode, decode_json, encode, located, near_word, parse
-from tooldisco_cli.tomlposition import KeyPath, key_lines, line_of
+
+if TYPE_CHECKING:
+    from tooldisco_cli.tomlposition import KeyPath
 
 _TOP_KEYS = ("manifest", "defaults", "tool", "mcp_servers")
 _NOT_DEFAULTS = frozenset({"name", "aliases"})
@@ -249,5 +251,7 @@ def _tool_lines(text: str, count: int) -> list[int]:
     before = f"\n{text}".split("\n[[tool]]")
     if len(before) == count + 1:
         return list(accumulate(part.count("\n") + 1 for part in before[:-1]))
+    from tooldisco_cli.tomlposition import key_lines, line_of
+
     known = key_lines(text)
     return [line_of(known, ("tool", index)) for index in range(count)]
