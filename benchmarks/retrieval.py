@@ -178,9 +178,26 @@ def fastmcp(tools: list[dict[str, Any]]) -> Ranker:
     return Ranker([declared[places[tool["name"]]].name for tool in tools], rank)
 
 
+class Remembering:
+    """An encoder that encodes a text once, as every set and every part asks the same queries again."""
+
+    def __init__(self, real: Encoder) -> None:
+        self.name, self.width = real.name, real.width
+        self._real = real
+        self._known: dict[str, Any] = {}
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        import numpy as np
+
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._real.encode(new), strict=True))
+        return np.array([self._known[text] for text in texts])
+
+
 @cache
 def encoder() -> Encoder:
-    return UniversalSentenceEncoder()
+    return Remembering(UniversalSentenceEncoder())
 
 
 def hybrid(tools: list[dict[str, Any]]) -> SearchIndex:

@@ -391,6 +391,15 @@ class TestTheService:
         assert "because" in ended.error["message"]
         assert len(session.server.requests) == (1 if status in {401, 404} else 3)
 
+    @pytest.mark.parametrize("status", [400, 401, 529])
+    def test_a_service_that_repeats_the_key_is_not_quoted_with_it(self, talk, status):
+        said = "x" * 480 + " invalid x-api-key: test-key-12345"
+        session = talk([Step(status=status, error=("some_error", said), headers={"retry-after": "0"})])
+        ended = session.say("go", 60)
+        assert "invalid x-api-key" in ended.error["message"]
+        assert "test-key" not in ended.error["message"]
+        assert "test-key" not in session.session.trace.path.read_text("utf-8")
+
     def test_no_credentials(self, talk, monkeypatch):
         monkeypatch.delenv("ANTHROPIC_API_KEY")
         ended = talk([[say("x")]]).say("go")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.agent.backend import JsonObject, Piece, Request, StreamBroke, Turn
 from tooldisco_cli.errors import ModelUnavailable
+from tooldisco_cli.execution.masking import Masker, Secret
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
 _HOW_TO = "set ANTHROPIC_API_KEY to a key, or ANTHROPIC_BASE_URL to a server of your own (any key will do there)"
+
+_CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+_MOST_SAID = 500
+"""Characters of what a service says that are shown and recorded."""
 
 
 class AnthropicBackend:
@@ -60,19 +65,20 @@ class AnthropicBackend:
         except anthropic.APIStatusError as error:
             if error.response.status_code < 400:
                 # An error in the middle of a stream, which had begun with status 200.
-                raise StreamBroke(_said(error) or "an error in the stream") from error
-            raise _status_error(error, request.model) from error
+                raise StreamBroke(self._safe(_said(error)) or "an error in the stream") from error
+            raise _status_error(error, request.model, self._safe(_said(error))) from error
         except anthropic.APIConnectionError as error:
             raise ModelUnavailable(
-                f"the model service at {client.base_url} cannot be reached: {_cause(error)}",
+                f"the model service at {client.base_url} cannot be reached: {self._safe(_cause(error))}",
                 hint="check the network, or ANTHROPIC_BASE_URL",
             ) from error
         except anthropic.APIError as error:
-            raise StreamBroke(str(getattr(error, "message", error))) from error
+            raise StreamBroke(self._safe(str(getattr(error, "message", error)))) from error
         except (httpx2.HTTPError, httpx2.StreamError) as error:
-            raise StreamBroke(str(error) or type(error).__name__) from error
+            raise StreamBroke(self._safe(str(error)) or type(error).__name__) from error
         except anthropic.AnthropicError as error:
-            raise ModelUnavailable(f"the model service cannot be used: {error}", hint=_HOW_TO) from error
+            told = self._safe(str(error))
+            raise ModelUnavailable(f"the model service cannot be used: {told}", hint=_HOW_TO) from error
         yield _turn(message)
 
     async def count_tokens(self, request: Request) -> int:
@@ -88,12 +94,17 @@ class AnthropicBackend:
                 messages=list(request.messages),  # type: ignore[arg-type]
             )
         except (anthropic.AnthropicError, TypeError) as error:
-            raise ModelUnavailable(f"tokens cannot be counted: {error}", hint=_HOW_TO) from error
+            raise ModelUnavailable(f"tokens cannot be counted: {self._safe(str(error))}", hint=_HOW_TO) from error
         return counted.input_tokens
 
     def has_credentials(self) -> bool:
         """Whether a key or token is set where the SDK looks for it first; costs no import."""
-        return any(self._environment.get(name) for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
+        return any(self._environment.get(name) for name in _CREDENTIALS)
+
+    def _safe(self, text: str) -> str:
+        """Return what a service or a library said without the credentials, which some of them repeat."""
+        found = {name: self._environment.get(name) or os.environ.get(name, "") for name in _CREDENTIALS}
+        return Masker(Secret(value.strip(), name) for name, value in found.items()).text(text)[:_MOST_SAID]
 
     async def _opened(self) -> AsyncAnthropic:
         if self._client is None:
@@ -148,9 +159,8 @@ def _cause(error: BaseException) -> str:
     return str(cause) or type(cause).__name__
 
 
-def _status_error(error: Any, model: str) -> ModelUnavailable:
+def _status_error(error: Any, model: str, said: str) -> ModelUnavailable:
     status = error.status_code
-    said = _said(error)
     told = {
         401: ("the model service refused the credentials", _HOW_TO),
         403: ("the credentials may not use this model or service", "check the key's workspace and permissions"),
@@ -172,5 +182,5 @@ def _status_error(error: Any, model: str) -> ModelUnavailable:
 def _said(error: Any) -> str:
     body = error.body
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
-        return str(body["error"].get("message", ""))[:500]
-    return str(getattr(error, "message", ""))[:500]
+        return str(body["error"].get("message", ""))
+    return str(getattr(error, "message", ""))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 SCHEMA = "tooldisco.event/1"
@@ -144,12 +145,26 @@ KINDS: dict[str, type[Event]] = {
 
 
 def event_of(data: dict[str, Any]) -> Event | None:
-    """Return an event from its JSON data, or None for a kind that this version does not know."""
-    kind = KINDS.get(str(data.get("event")))
+    """Return an event from its JSON data, or None for a kind that this version does not know or that is damaged.
+
+    A file says what it likes, so every value must be of the type that the event declares.
+    """
+    from pydantic import ValidationError
+
+    name = str(data.get("event"))
+    kind = KINDS.get(name)
     if kind is None:
         return None
     known = {item.name for item in dataclasses.fields(kind)}
     try:
-        return kind(**{key: value for key, value in data.items() if key in known})
-    except TypeError:
+        found: Event = _adapter(name).validate_python({key: value for key, value in data.items() if key in known})
+    except (ValidationError, RecursionError):
         return None
+    return found
+
+
+@cache
+def _adapter(name: str) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(KINDS[name])

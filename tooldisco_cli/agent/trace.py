@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tooldisco_cli import paths
+from tooldisco_cli.agent.discovery import DISCOVERIES, Discovery
 from tooldisco_cli.agent.events import Event, SessionEnded, TextDelta, UserSaid, event_of
 from tooldisco_cli.errors import NothingFound
 from tooldisco_cli.execution.masking import Masker
@@ -30,6 +31,8 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}")
 _STRUCTURE = frozenset(
     {"schema", "event", "type", "role", "session", "at", "stop", "stop_reason", "media_type", "id"}
 )
+_TEXTS = {"text": ["text"], "tool_use": ["id", "name"], "tool_result": ["tool_use_id"], "thinking": ["thinking"]}
+"""What must be text in a block of a message, by its type."""
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -137,8 +140,15 @@ class Trace:
 
     @property
     def session(self) -> str:
-        """The session's id."""
-        return str(self.header.get("session", self.path.stem))
+        """The session's id; the file's name where what the file says could be none."""
+        said = self.header.get("session")
+        return said if isinstance(said, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", said) else self.path.stem
+
+    @property
+    def discovery(self) -> Discovery:
+        """The way of discovery that it was opened with."""
+        said = self.header.get("discovery")
+        return said if said in DISCOVERIES else "meta"
 
     @property
     def task(self) -> str:
@@ -153,7 +163,10 @@ class Trace:
 
 
 def read_trace(path: Path) -> Trace:
-    """Read a trace, up to where it can be read. Raises NothingFound when it is no trace at all."""
+    """Read a trace; lines that are damaged are left out. Raises NothingFound when it is no trace at all.
+
+    Nothing in it is taken on trust: a conversation with a message that is none is read without it.
+    """
     lines = _lines(path)
     header = next(lines, None)
     if header is None or header.get("schema") != SCHEMA:
@@ -164,17 +177,45 @@ def read_trace(path: Path) -> Trace:
     messages: list[JsonObject] = []
     state: JsonObject = {}
     for line in lines:
-        if isinstance(line.get("message"), dict):
-            messages.append(line["message"])
+        if "message" in line and "event" not in line:
+            messages += filter(_is_message, [line["message"]])
         elif isinstance(line.get("messages"), list):
-            messages = line["messages"]
+            messages = list(filter(_is_message, line["messages"]))
         elif isinstance(line.get("state"), dict):
-            state |= line["state"]
+            state |= _checked(line["state"])
         else:
             event = event_of(line)
             if event is not None:
                 events.append(event)
     return Trace(path=path, header=header, events=tuple(events), messages=messages, state=state)
+
+
+def _is_message(value: Any) -> bool:
+    """Whether a value is a message of the Messages API, as far as everything here relies on it."""
+    if not isinstance(value, dict) or value.get("role") not in ("user", "assistant"):
+        return False
+    content = value.get("content")
+    return isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content)))
+
+
+def _is_block(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    texts = {
+        "text": ("text",),
+        "tool_use": ("id", "name"),
+        "tool_result": ("tool_use_id",),
+        "thinking": ("thinking",),
+    }
+    kind = value.get("type")
+    return isinstance(kind, str) and all(isinstance(value.get(key), str) for key in texts.get(kind, ()))
+
+
+def _checked(state: JsonObject) -> JsonObject:
+    shown = state.get("shown")
+    if shown is None:
+        return state
+    return state | {"shown": [name for name in shown if isinstance(name, str)] if isinstance(shown, list) else []}
 
 
 def _lines(path: Path) -> Iterator[JsonObject]:

@@ -114,7 +114,7 @@ class Catalog:
             return _current(versions)
         near = self.near_names(reference)
         raise UnknownTool(
-            f"no tool named {reference!r}",
+            f"no tool named {_short(reference)!r}",
             hint=f"did you mean {', '.join(near)}?" if near else "",
             details={"suggestions": near} if near else None,
         )
@@ -163,6 +163,11 @@ class Catalog:
         return self.by_name.get(self._normalised.get(spelled, ""), ()) if spelled else ()
 
 
+def _short(name: str) -> str:
+    """Return a name as it is repeated to who gave it: whatever is longer than any name may be is cut."""
+    return name if len(name) <= 200 else f"{name[:200]}…"
+
+
 def _current(versions: tuple[Entry, ...]) -> Entry:
     first = versions[0]
     if len(first.versions) < 2:
@@ -178,5 +183,5 @@ def _version(versions: tuple[Entry, ...], version: str) -> Entry:
     entry = next((entry for entry in versions if version_identity(entry.tool.version) == wanted), None)
     if entry is None:
         known = ", ".join(entry.tool.version for entry in versions)
-        raise UnknownTool(f"tool {versions[0].name!r} has no version {version!r}", hint=f"versions: {known}")
+        raise UnknownTool(f"tool {versions[0].name!r} has no version {_short(version)!r}", hint=f"versions: {known}")
     return entry
