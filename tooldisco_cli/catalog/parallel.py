@@ -129,9 +129,7 @@ def _children(tasks: Sequence[Task]) -> int:
 
 def _start() -> subprocess.Popen[bytes] | None:
     # Isolated, so that nothing in the working folder is imported; with the same packages as here.
-    import tooldisco_cli
-
-    own = str(Path(tooldisco_cli.__file__).resolve().parent.parent)
+    own = str(Path(__file__).resolve().parents[2])
     places = [*(place for place in sys.path if os.path.isabs(place)), own]  # noqa: PTH117 - these are texts
     try:
         return subprocess.Popen(
