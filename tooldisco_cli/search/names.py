@@ -135,12 +135,12 @@ def near_categories(searcher: Searcher, query: str, limit: int = 5) -> list[str]
 
     wanted = fold(query[:60]).lower()
     words = set(normalised_name(wanted).split("_"))
-    sizes = searcher.terms_with_prefix("category", "", limit=1000)
-    alike = get_close_matches(wanted, [category.lower() for category, _ in sizes[:200]], limit, 0.6)
+    sizes = sorted(searcher.terms_with_prefix("category", "", limit=1000), key=lambda item: (-item[1], item[0]))
+    # Comparing letter by letter takes longer than all of a search, so only the larger categories are compared so.
+    alike = set(get_close_matches(wanted, [category.lower() for category, _ in sizes[:40]], limit, 0.6))
 
-    def distance(item: tuple[str, int]) -> tuple[bool, bool, int, str]:
-        category, size = item
-        shares = not words.isdisjoint(normalised_name(category).split("_"))
-        return category.lower() not in alike, not shares, -size, category
+    def distance(item: tuple[str, int]) -> tuple[bool, bool]:
+        name = item[0].lower()
+        return name not in alike, words.isdisjoint(re.split(r"[\W_]+", name))
 
     return [category for category, _ in sorted(sizes, key=distance)[:limit]]
