@@ -224,9 +224,34 @@ def test_many_processes_at_once_all_answer_the_same(layer, environment):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    with ThreadPoolExecutor(8) as pool:
-        answers = set(pool.map(run, range(8)))
+    with ThreadPoolExecutor(20) as pool:
+        answers = set(pool.map(run, range(20)))
     assert len(answers) == 1
     assert "boil_egg" in answers.pop()
+    [folder] = kept_indexes(environment)
+    assert verify(folder) == []
+
+
+def test_processes_that_edit_and_search_at_once_all_get_an_answer(layer, environment):
+    (layer / "b.toml").write_text(tool("feed_cat", "Feed the cat"), "utf-8")
+    found(layer, environment)
+    code = (
+        "import sys; from pathlib import Path; from tooldisco_cli.search.store import ask\n"
+        "path, number = Path(sys.argv[1]) / 'b.toml', sys.argv[2]\n"
+        "for round in range(4):\n"
+        "    text = path.read_text('utf-8').replace('Feed', 'Feed feed' + number, 1)\n"
+        "    other = path.with_suffix(f'.{number}'); other.write_text(text, 'utf-8'); other.replace(path)\n"
+        "    answer, _ = ask(lambda index: index.search('cat'), [sys.argv[1]])\n"
+        "    assert [hit.name for hit in answer.hits][:1] == ['feed_cat'], answer\n"
+    )
+
+    def run(number: int) -> None:
+        done = subprocess.run([sys.executable, "-c", code, str(layer), str(number)], env={**os.environ, **environment},
+                              capture_output=True, text=True, timeout=300)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, range(4)))
+    assert found(layer, environment, "cat") == ["feed_cat"]
     [folder] = kept_indexes(environment)
     assert verify(folder) == []

@@ -24,6 +24,8 @@ class Footprint(NamedTuple):
     """Differs when a manifest was added, removed, renamed, or changed in size or time."""
     recent: tuple[str, ...]
     """Manifests whose time is at or after the asked moment: a change within the clock's grain could hide there."""
+    rows: tuple[str, ...] = ()
+    """What the digest is of: a line for each folder and file, a file's as folder, name, size, time and inode."""
 
 
 def footprint(folders: Iterable[str], since_ns: int) -> Footprint:
@@ -44,7 +46,7 @@ def footprint(folders: Iterable[str], since_ns: int) -> Footprint:
     text = "\n".join(rows).encode("utf-8", "surrogateescape")
     # Two checksums and the length tell accidental changes apart; nobody is to be convinced here.
     digest = f"{crc32(text):08x}{crc32(text[::-1]):08x}{len(text):x}"
-    return Footprint(digest, tuple(sorted(recent)))
+    return Footprint(digest, tuple(sorted(recent)), tuple(rows))
 
 
 def _walk(folder: str, rows: list[str], recent: list[str], since_ns: int) -> None:

@@ -9,7 +9,7 @@ memory-mapped dictionary of terms, in a cold process as in a warm one, and no ta
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tooldisco_cli.search.folding import DATA
 
@@ -26,13 +26,40 @@ def term_table() -> list[str]:
 
     Terms are joined by ``|``, the most usual first: English stems, or a Chinese synonym after ``=``.
     """
+    return _table().decode().splitlines()
+
+
+def table_lines_with(words: Iterable[str]) -> list[str]:
+    """Return the lines of the table that have one of some words, as its word or in its terms."""
+    table = _table()
+    starts: set[int] = set()
+    for word in words:
+        sought = word.encode("utf-8", "replace")
+        at = table.find(sought)
+        while at >= 0:
+            end = at + len(sought)
+            if table[at - 1 : at] in _BORDERS and table[end : end + 1] in _BORDERS:
+                starts.add(table.rfind(b"\n", 0, at) + 1)
+            at = table.find(sought, end)
+    return [table[start : _end(table, start)].decode() for start in sorted(starts)]
+
+
+_BORDERS = frozenset({b"", b"\n", b"\t", b"|", b"=", b"_"})
+
+
+def _end(table: bytes, start: int) -> int:
+    end = table.find(b"\n", start)
+    return len(table) if end < 0 else end
+
+
+def _table() -> bytes:
     import lzma
 
-    return lzma.decompress((DATA / "terms.tsv.xz").read_bytes()).decode().splitlines()
+    return lzma.decompress((DATA / "terms.tsv.xz").read_bytes())
 
 
-def bridge_terms(vocabulary: Mapping[str, int]) -> Iterator[str]:
-    """Yield the engine terms of every pair of the table whose target ``vocabulary`` has.
+def bridge_terms(vocabulary: Mapping[str, int], lines: Iterable[str] | None = None) -> Iterator[str]:
+    """Yield the engine terms of every pair of the table, or of some lines of it, whose target ``vocabulary`` has.
 
     ``vocabulary`` maps the words of an index to the number of documents they are in.
 
@@ -44,7 +71,7 @@ def bridge_terms(vocabulary: Mapping[str, int]) -> Iterator[str]:
         known = ranked[key]
         known[target] = min(known.get(target, rank), rank)
 
-    for line in term_table():
+    for line in term_table() if lines is None else lines:
         word, pinyin, joined = line.split("\t")
         present = len(word) > 1 and word in vocabulary
         if present:

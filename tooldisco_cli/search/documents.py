@@ -166,38 +166,56 @@ def _claimed(entry: Entry, holders: Mapping[str, tuple[bool, str]]) -> Iterator[
             yield from held
 
 
+def tool_document(entry: Entry, place: int, names: Container[str], keys: Iterable[str]) -> dict[str, Any]:
+    """Return the engine's document of a tool: its place, every name of the catalog, and the keys that call it."""
+    from tooldisco_cli.search.engine import utf8
+    from tooldisco_cli.search.segmentation import index_terms
+
+    tool = entry.tool
+    document = stored_document(entry)
+    words: list[str] = []
+    grams: list[str] = []
+    for field, texts in field_texts(document).items():
+        if field == "description":
+            texts = [without_siblings(text, names, tool.name) for text in texts]  # noqa: PLW2901
+        found, pairs = index_terms("\n".join(texts))
+        if field in COUNTED_ONCE:
+            found, pairs = list(dict.fromkeys(found)), list(dict.fromkeys(pairs))
+        words += found * FIELD_WEIGHTS[field]
+        grams += pairs * FIELD_WEIGHTS[field]
+    return {
+        "text": " ".join(words),
+        "grams": " ".join(grams),
+        "names": " ".join(keys),
+        "category": utf8(tool.category),
+        "tag": [utf8(tag) for tag in tool.tags],
+        "place": 2 * place + (not tool.annotations.read_only),
+        "document": dump(document),
+    }
+
+
 def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     """Yield the engine's document of each tool, by name, then the one that carries the term table."""
     from tooldisco_cli.search.bridge import bridge_terms
-    from tooldisco_cli.search.engine import utf8
-    from tooldisco_cli.search.segmentation import index_terms
 
     vocabulary: Counter[str] = Counter()
     ordered = sorted(entries, key=lambda entry: entry.name)
     all_names = {entry.name for entry in ordered}
     holders = _holders(ordered)
     for place, entry in enumerate(ordered):
-        tool = entry.tool
-        document = stored_document(entry)
-        words: list[str] = []
-        grams: list[str] = []
-        for field, texts in field_texts(document).items():
-            if field == "description":
-                texts = [without_siblings(text, all_names, tool.name) for text in texts]  # noqa: PLW2901
-            found, pairs = index_terms("\n".join(texts))
-            if field in COUNTED_ONCE:
-                found, pairs = list(dict.fromkeys(found)), list(dict.fromkeys(pairs))
-            words += found * FIELD_WEIGHTS[field]
-            grams += pairs * FIELD_WEIGHTS[field]
-        vocabulary.update(set(words))
-        keys = dict.fromkeys(_claimed(entry, holders))
-        yield {
-            "text": " ".join(words),
-            "grams": " ".join(grams),
-            "names": " ".join(keys),
-            "category": utf8(tool.category),
-            "tag": [utf8(tag) for tag in tool.tags],
-            "place": 2 * place + (not tool.annotations.read_only),
-            "document": dump(document),
-        }
+        document = tool_document(entry, place, all_names, dict.fromkeys(_claimed(entry, holders)))
+        vocabulary.update(set(document["text"].split(" ")))
+        yield document
+    vocabulary.pop("", None)
     yield {"bridge": " ".join(bridge_terms(vocabulary))}
+
+
+def own_keys(entry: Entry) -> list[str]:
+    """Return every key of a tool's name and aliases."""
+    return list(dict.fromkeys(key for name in (entry.name, *entry.tool.aliases) for key in name_keys(name)))
+
+
+def alone_with_keys(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the tools none of whose keys is another's, too: they are called by all of them whatever else changes."""
+    counts = Counter(key for entry in entries for key in own_keys(entry))
+    return [entry for entry in entries if all(counts[key] == 1 for key in own_keys(entry))]

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 from tooldisco_cli.errors import IndexBroken
 
 if TYPE_CHECKING:
-    from tantivy import DocAddress, Query, Schema, Searcher
+    from tantivy import DocAddress, Document, Query, Schema, Searcher
 
 Scored = tuple[float, "DocAddress"]
 
 _HEAP = 64_000_000
+_SMALL_HEAP = 15_000_000
+"""The least that the engine takes."""
 
 
 def utf8(text: str) -> str:
@@ -60,26 +62,52 @@ def schema() -> Schema:
 
 def write(documents: Iterable[Mapping[str, Any]], folder: Path | None) -> Searcher:
     """Write documents (field to text, texts, number or bytes) into a new index in ``folder`` or in memory."""
-    from tantivy import Document, Index
+    from tantivy import Index
 
     with engine_errors():
         index = Index(schema(), path=None if folder is None else str(folder), reuse=False)
         writer = index.writer(_HEAP, 1)
         for fields in documents:
-            document = Document()
-            for name, value in fields.items():
-                if isinstance(value, bytes):
-                    document.add_bytes(name, value)
-                elif isinstance(value, int):
-                    document.add_integer(name, value)
-                else:
-                    for text in [value] if isinstance(value, str) else value:
-                        document.add_text(name, text)
-            writer.add_document(document)
+            writer.add_document(_document(fields))
         writer.commit()
         writer.wait_merging_threads()
         index.reload()
         return index.searcher()
+
+
+def replace(
+    folder: Path, documents: Mapping[str, Mapping[str, Any]], others: Iterable[Mapping[str, Any]]
+) -> Searcher:
+    """Replace in the index of ``folder`` the document with each key in ``names``, and add others to it."""
+    from tantivy import Index
+
+    with engine_errors():
+        index = Index.open(str(folder))
+        writer = index.writer(_SMALL_HEAP, 1)
+        for key, fields in documents.items():
+            writer.delete_documents_by_term("names", key)
+            writer.add_document(_document(fields))
+        for fields in others:
+            writer.add_document(_document(fields))
+        writer.commit()
+        writer.wait_merging_threads()
+        index.reload()
+        return index.searcher()
+
+
+def _document(fields: Mapping[str, Any]) -> Document:
+    from tantivy import Document
+
+    document = Document()
+    for name, value in fields.items():
+        if isinstance(value, bytes):
+            document.add_bytes(name, value)
+        elif isinstance(value, int):
+            document.add_integer(name, value)
+        else:
+            for text in [value] if isinstance(value, str) else value:
+                document.add_text(name, text)
+    return document
 
 
 def load(folder: Path) -> Searcher:

@@ -48,7 +48,7 @@ def named_tools(searcher: Searcher, query: str) -> list[DocAddress]:
         key = next((key for key in keys if searcher.doc_freq("names", key)), None)
         if key is None:
             continue
-        for address in _with_key(searcher, key):
+        for address in tools_with_key(searcher, key):
             found.setdefault((address.segment_ord, address.doc), address)
         if len(found) >= _MAX_NAMED:
             break
@@ -57,13 +57,14 @@ def named_tools(searcher: Searcher, query: str) -> list[DocAddress]:
 
 def tool_named(searcher: Searcher, name: str) -> DocAddress | None:
     """Return the tool of exactly this name, whatever others have it as an alias."""
-    for address in _with_key(searcher, next(name_keys(name), "=")):
+    for address in tools_with_key(searcher, next(name_keys(name), "=")):
         if json.loads(engine.stored(searcher, address) or b"{}").get("name") == name:
             return address
     return None
 
 
-def _with_key(searcher: Searcher, key: str) -> list[DocAddress]:
+def tools_with_key(searcher: Searcher, key: str) -> list[DocAddress]:
+    """Return the tools that a key calls, in the catalog's order."""
     from tantivy import Query
 
     query = Query.term_query(engine.schema(), "names", key, "basic")
@@ -124,7 +125,7 @@ def near_names(searcher: Searcher, query: str, limit: int = 3) -> list[DocAddres
     keys = [key for start in sorted(starts)[:6] for key, _ in searcher.terms_with_prefix("names", start, limit=2000)]
     found: dict[tuple[int, int], DocAddress] = {}
     for key in get_close_matches(wanted, keys, limit, 0.6):
-        for address in _with_key(searcher, key)[:1]:
+        for address in tools_with_key(searcher, key)[:1]:
             found.setdefault((address.segment_ord, address.doc), address)
     return list(found.values())[:limit]
 

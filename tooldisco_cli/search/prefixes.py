@@ -8,7 +8,7 @@ from typing import Literal
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.folding import fold
 from tooldisco_cli.search.index import SearchIndex
-from tooldisco_cli.search.names import _with_key
+from tooldisco_cli.search.names import tools_with_key
 
 Kind = Literal["name", "category", "tag"]
 
@@ -25,7 +25,7 @@ def beginning_with(index: SearchIndex, kind: Kind, prefix: str, limit: int = 500
         keys = searcher.terms_with_prefix("names", "=" + fold(prefix), limit=limit)
         found: dict[str, None] = {}
         for key, _ in keys:
-            for address in _with_key(searcher, key):
+            for address in tools_with_key(searcher, key):
                 name = json.loads(engine.stored(searcher, address) or b"{}").get("name", "")
                 # A key may also be an alias, which a shell could not tell from what it stands for.
                 if name.startswith(prefix):

@@ -104,7 +104,7 @@ def open_index(
     place = _place(tools_dirs, cwd, environment)
     if use_cache:
         for _ in range(2):  # a generation may be swapped out between reading its name and opening it
-            opened = _from_disk(place)
+            opened = _from_disk(place) or _updated(place)
             if opened is not None:
                 return opened
             if not os.path.exists(place.folder / "meta.json"):  # noqa: PTH110 - also when the folder cannot be entered
@@ -282,6 +282,7 @@ def _build(
         with _new_generation(place) as folder:
             if folder is not None:
                 index = SearchIndex.build(catalog, folder)
+                _keep_record(folder, catalog, seen.rows)
                 meta = {
                     "format": FORMAT,
                     "digest": digest,
@@ -293,6 +294,52 @@ def _build(
                 if _swap_in(place, folder, meta):
                     return Opened(index, messages)
     return Opened(SearchIndex.build(catalog), messages)
+
+
+def _keep_record(folder: Path, catalog: Catalog, rows: Sequence[str]) -> None:
+    from tooldisco_cli.search.updating import record_of, write_record
+
+    try:
+        write_record(folder, record_of(catalog, rows))
+    except OSError:  # without it the index is built anew after each change
+        _remove(folder / "manifests.json")
+
+
+def _updated(place: _Place) -> Opened | None:
+    """Return the index with what some tools say brought up to date; None where it must be built anew."""
+    meta = _read_meta(place.folder)
+    if meta is None or meta["digest"].partition(":")[2] != _stats(place.files).partition(":")[2]:
+        return None
+    generation = place.folder / meta["generation"]
+    if not _sizes_hold(generation, meta["files"]):
+        return None
+    from tooldisco_cli.search import updating
+
+    started = time.time_ns()
+    seen = footprint(meta["folders"], started - _GRAIN_NS)
+    recent = {path: _content(path) for path in seen.recent}
+    record = updating.read_record(generation)
+    tools = updating.changed_tools(record, seen.rows) if record else None
+    if record is None or not tools:
+        return None
+    seen_anew = {entry.source.path for entry in tools}
+    if any(_content(path) != known for path, known in meta["recent"].items() if path not in seen_anew):
+        return None
+    with _new_generation(place) as folder:
+        if folder is None:
+            return None
+        try:
+            searcher = updating.updated(generation, folder, tools)
+            if searcher is None:
+                return None
+            updating.write_record(folder, record | {"rows": list(seen.rows), "updates": record["updates"] + 1})
+        except OSError:
+            return None
+        digest = seen.digest + _stats(place.files)
+        changed = {"digest": digest, "recent": recent, "built_ns": started}
+        if _swap_in(place, folder, meta | changed, known=meta["files"]):
+            return Opened(SearchIndex(searcher), tuple(Message(*message) for message in meta["messages"]))
+    return None
 
 
 def _messages(catalog: Catalog) -> Iterator[Message]:
@@ -323,13 +370,18 @@ def _new_generation(place: _Place) -> Iterator[Path | None]:
         _remove(folder)
 
 
-def _swap_in(place: _Place, folder: Path, meta: dict[str, Any]) -> bool:
+def _swap_in(
+    place: _Place, folder: Path, meta: dict[str, Any], *, known: Mapping[str, Sequence[Any]] | None = None
+) -> bool:
+    """Make a new folder the current generation; ``known`` has the size and hash of files that it shares."""
     from hashlib import sha256
 
     try:
-        files = {}
+        files: dict[str, Sequence[Any]] = {}
         for path in sorted(folder.iterdir()):
-            if not path.name.endswith(".lock"):
+            if known and path.name in known and path.stat().st_nlink > 1:
+                files[path.name] = known[path.name]
+            elif not path.name.endswith(".lock"):
                 data = path.read_bytes()
                 files[path.name] = (len(data), sha256(data).hexdigest())
         generation = folder.with_name("gen-" + folder.name.removeprefix("new-"))
