@@ -159,7 +159,8 @@ def _evaluated(
         )
     index = SearchIndex.build(entries)
     if mode is Mode.HYBRID:
-        index = with_meaning(index, given)
+        with progress("reading what tools mean", given.output) as tell:
+            index = with_meaning(index, tell=tell)
     every = [entry.name for entry in entries]
     with progress("asking", given.output) as tell:
         asked = None if tell is None else lambda done: tell(done, len(judged))

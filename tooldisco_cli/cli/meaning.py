@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-from tooldisco_cli.cli.context import Common
 
 if TYPE_CHECKING:
     from tooldisco_cli.search.index import SearchIndex
 
 
-def with_meaning(index: SearchIndex, given: Common, *, use_cache: bool = True) -> SearchIndex:
+def with_meaning(
+    index: SearchIndex, *, use_cache: bool = True, tell: Callable[[int, int], None] | None = None
+) -> SearchIndex:
     """Return the index with the vectors of its tools; texts that were never encoded are encoded now.
 
     Raises UsageError where the semantic extra is not installed.
     """
-    from tooldisco_cli.render.progress import progress
     from tooldisco_cli.search.encoders import UniversalSentenceEncoder
     from tooldisco_cli.search.vectors import vectors_of
 
-    encoder = UniversalSentenceEncoder()
-    with progress("reading what tools mean", given.output) as tell:
-        return index.with_meaning(vectors_of(index, encoder, use_cache=use_cache, tell=tell))
+    return index.with_meaning(vectors_of(index, UniversalSentenceEncoder(), use_cache=use_cache, tell=tell))

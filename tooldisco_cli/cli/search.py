@@ -70,6 +70,7 @@ def search(
         raise UsageError(
             "the query is empty", hint="say what you want to do, such as: tooldisco search send an email"
         )
+    from tooldisco_cli.render.progress import progress
     from tooldisco_cli.render.search import show_answer, show_unknown_filter
     from tooldisco_cli.search.store import ask
 
@@ -83,7 +84,7 @@ def search(
         if mode is Mode.HYBRID:
             from tooldisco_cli.cli.meaning import with_meaning
 
-            index = with_meaning(index, given, use_cache=not no_cache)
+            index = with_meaning(index, use_cache=not no_cache, tell=tell)
         answer = index.search(
             text,
             categories=category or (),
@@ -94,7 +95,8 @@ def search(
         )
         return answer, {} if answer.hits else _known(index, category, tag)
 
-    (answer, known), messages = ask(question, given.tools_dirs, use_cache=not no_cache)
+    with progress("reading and indexing tools", given.output) as tell:
+        (answer, known), messages = ask(question, given.tools_dirs, use_cache=not no_cache, tell=tell)
     given.warn(messages)
     show_answer(answer, given.output, explain=explain, explain_tool=explain_tool)
     for option, words in ("category", category), ("tag", tag):

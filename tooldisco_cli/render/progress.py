@@ -18,7 +18,7 @@ PATIENCE = 1.0
 
 @contextmanager
 def progress(what: str, output: Output) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a function to call with how many are done and how many there are; None where nobody would see it."""
+    """Give a function to call with how much is done and how much there is; None where nobody would see it."""
     import sys
 
     if output.quiet or sys.stderr is None or not sys.stderr.isatty():
@@ -52,10 +52,10 @@ class _Bar:
 
     def _show(self, total: int) -> tuple[Progress, TaskID]:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
         console = Console(stderr=True, no_color=self._output.no_color or None, highlight=False)
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
         shown = Progress(*columns, console=console, transient=True)
         shown.start()
         return shown, shown.add_task(self._what, total=total)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.search.folding import fold
@@ -194,7 +194,9 @@ def tool_document(entry: Entry, place: int, names: Container[str], keys: Iterabl
     }
 
 
-def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
+def engine_documents(
+    entries: Iterable[Entry], tell: Callable[[int, int], None] | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield the engine's document of each tool, by name, then the one that carries the term table."""
     from tooldisco_cli.search.bridge import bridge_terms
 
@@ -206,6 +208,8 @@ def engine_documents(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
         document = tool_document(entry, place, all_names, dict.fromkeys(_claimed(entry, holders)))
         vocabulary.update(set(document["text"].split(" ")))
         yield document
+        if tell and place % 100 == 99:
+            tell(place + 1, len(ordered))
     vocabulary.pop("", None)
     yield {"bridge": " ".join(bridge_terms(vocabulary))}
 

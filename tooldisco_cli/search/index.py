@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,15 +44,21 @@ class SearchIndex:
 
     @classmethod
     def build(
-        cls, entries: Iterable[Entry], folder: Path | None = None, *, weights: Weights = DEFAULT
+        cls,
+        entries: Iterable[Entry],
+        folder: Path | None = None,
+        *,
+        weights: Weights = DEFAULT,
+        tell: Callable[[int, int], None] | None = None,
     ) -> SearchIndex:
         """Index the tools of ``entries``, in ``folder`` (which must exist and be empty) or in memory.
 
+        ``tell`` is called now and then with how many tools are indexed, and how many there are.
         Raises IndexBroken when the engine cannot write.
         """
         from tooldisco_cli.search.documents import engine_documents
 
-        return cls(engine.write(engine_documents(entries), folder), weights)
+        return cls(engine.write(engine_documents(entries, tell), folder), weights)
 
     @classmethod
     def open(cls, folder: Path) -> SearchIndex:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tooldisco_cli.catalog.snapshot import Catalog
 
 T = TypeVar("T")
+Tell = Callable[[int, int], None]
 
 FORMAT = 3
 """Grows whenever what is written into an index changes; the version of the program counts too."""
@@ -73,19 +74,21 @@ def ask(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
     use_cache: bool = True,
+    tell: Tell | None = None,
 ) -> tuple[T, tuple[Message, ...]]:
     """Put a question to the index of all layers; build or mend the index first where that is needed.
 
-    An index that turns out damaged while it is read is rebuilt once. Raises what ``load_catalog`` raises.
+    An index that turns out damaged while it is read is rebuilt once. ``tell`` is called with how much of building is
+    done, and how much there is. Raises what ``load_catalog`` raises.
     """
     environment = os.environ if environment is None else environment
-    opened = open_index(tools_dirs, cwd=cwd, environment=environment, use_cache=use_cache)
+    opened = open_index(tools_dirs, cwd=cwd, environment=environment, use_cache=use_cache, tell=tell)
     try:
         return question(opened.tools), opened.messages
     except IndexBroken:
         place = _place(tools_dirs, cwd, environment)
         _forget(place)
-        opened = _build(place, tools_dirs, cwd, environment, use_cache=use_cache)
+        opened = _build(place, tools_dirs, cwd, environment, use_cache=use_cache, tell=tell)
         return question(opened.tools), opened.messages
 
 
@@ -95,6 +98,7 @@ def open_index(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
     use_cache: bool = True,
+    tell: Tell | None = None,
 ) -> Opened:
     """Return the index of all layers: from disk while nothing changed, else built now and kept.
 
@@ -109,7 +113,7 @@ def open_index(
                 return opened
             if not os.path.exists(place.folder / "meta.json"):  # noqa: PTH110 - also when the folder cannot be entered
                 break
-    return _build(place, tools_dirs, cwd, environment, use_cache=use_cache)
+    return _build(place, tools_dirs, cwd, environment, use_cache=use_cache, tell=tell)
 
 
 def current_index(
@@ -265,6 +269,7 @@ def _build(
     environment: Mapping[str, str],
     *,
     use_cache: bool,
+    tell: Tell | None,
 ) -> Opened:
     from tooldisco_cli.catalog.loading import find_layers, load_catalog
     from tooldisco_cli.settings import load_settings
@@ -276,12 +281,14 @@ def _build(
     seen = footprint(folders, started - _GRAIN_NS)
     digest = seen.digest + _stats(place.files)
     recent = {path: _content(path) for path in seen.recent}
-    catalog = load_catalog(tools_dirs, cwd=cwd, settings=settings, environment=environment, use_cache=use_cache)
+    catalog = load_catalog(
+        tools_dirs, cwd=cwd, settings=settings, environment=environment, use_cache=use_cache, tell=tell
+    )
     messages = tuple(_messages(catalog))
     if use_cache:
         with _new_generation(place) as folder:
             if folder is not None:
-                index = SearchIndex.build(catalog, folder)
+                index = SearchIndex.build(catalog, folder, tell=tell)
                 _keep_record(folder, catalog, seen.rows)
                 meta = {
                     "format": FORMAT,
@@ -293,7 +300,7 @@ def _build(
                 }
                 if _swap_in(place, folder, meta):
                     return Opened(index, messages)
-    return Opened(SearchIndex.build(catalog), messages)
+    return Opened(SearchIndex.build(catalog, tell=tell), messages)
 
 
 def _keep_record(folder: Path, catalog: Catalog, rows: Sequence[str]) -> None:
