@@ -155,6 +155,14 @@ class TestSessions:
         assert ran.code == 0
         assert "> calculate" in ran.out
 
+    def test_an_exported_error_stands_in_the_page_and_is_none_of_the_export(self, tooldisco, service, work):
+        service.script = [Step(content=[say("no")], stop_reason="refusal")]
+        tooldisco("run", "x")
+        ran = tooldisco("sessions", "export", "last", "--html", "s.html")
+        assert ran.code == 0
+        assert "declined" not in ran.err
+        assert "the model declined to go on with this" in (work / "s.html").read_text("utf-8")
+
     def test_what_is_not_there_is_nothing_found(self, tooldisco):
         assert tooldisco("sessions", "show", "last").code == 1
         assert tooldisco("sessions", "show", "nowhere.jsonl").code == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.agent.events import (
@@ -93,7 +93,7 @@ class _Plain:
 class _OnTerminal:
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._text = ""
+        self._answer = Paragraphs()
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, TextDelta):
@@ -124,7 +124,7 @@ class _OnTerminal:
         elif isinstance(event, SessionEnded):
             self._flush()
             self._print(wrap(summary_line(event), self._width), "dim")
-            _show_error(event)
+            self._error(event)
 
     @property
     def _width(self) -> int:
@@ -136,18 +136,13 @@ class _OnTerminal:
 
     def _stream(self, text: str) -> None:
         """Show Markdown by paragraphs: each as soon as it is complete, and a code block only as a whole."""
-        self._text += text
-        while True:
-            end = _paragraph_end(self._text)
-            if end is None:
-                return
-            self._markdown(self._text[:end])
-            self._text = self._text[end:].lstrip("\n")
+        for paragraph in self._answer.feed(text):
+            self._markdown(paragraph)
 
     def _flush(self) -> None:
-        if self._text.strip():
-            self._markdown(self._text)
-        self._text = ""
+        rest = self._answer.rest()
+        if rest.strip():
+            self._markdown(rest)
 
     def _markdown(self, text: str) -> None:
         from rich.markdown import Markdown
@@ -188,6 +183,14 @@ class _OnTerminal:
         ]
         print_grid(self._console, [Column("dim"), Column("cyan", most=32), Column("", lines=1)], rows, indent=2)
         self._console.print()
+
+    def _error(self, event: SessionEnded) -> None:
+        """Tell why it ended: on stderr while it happens, in the page itself when one is written."""
+        if not self._console.record:
+            _show_error(event)
+            return
+        for line in error_lines(event):
+            self._print(wrap(visible(line), self._width), "red")
 
     def _panel(self, title: str, lines: list[str], style: str) -> None:
         from rich.panel import Panel
@@ -282,24 +285,52 @@ def summary_line(event: SessionEnded) -> str:
     return " · ".join(parts)
 
 
+def error_lines(event: SessionEnded) -> list[str]:
+    """Return what went wrong, and what to do about it; not made safe for a terminal."""
+    error = event.error or {}
+    lines = [f"tooldisco: {error.get('message', '')}"] if error else []
+    return [*lines, *(f"  {line}" for line in str(error.get("hint") or "").splitlines())]
+
+
 def _show_error(event: SessionEnded) -> None:
-    if event.error:
-        print_note(f"tooldisco: {visible_lines(str(event.error.get('message', '')))}")
-        if event.error.get("hint"):
-            print_note(f"  {visible_lines(str(event.error['hint']))}")
+    for line in error_lines(event):
+        print_note(visible_lines(line))
 
 
 def _short(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
-def _paragraph_end(text: str) -> int | None:
-    """Return where the first complete paragraph ends: at a blank line outside of a code block."""
-    at = 0
-    while True:
-        end = text.find("\n\n", at)
-        if end < 0:
-            return None
-        if text.count("```", 0, end) % 2 == 0:
-            return end
-        at = end + 2
+class Paragraphs:
+    """Cuts streamed Markdown at blank lines outside of code blocks; looks at each character once."""
+
+    def __init__(self) -> None:
+        self._line: list[str] = []
+        self._lines: list[str] = []
+        self._fence = ""
+
+    def feed(self, text: str) -> Iterator[str]:
+        """Yield each paragraph that is complete with ``text``."""
+        *ends, rest = text.split("\n")
+        for end in ends:
+            line = "".join((*self._line, end))
+            self._line.clear()
+            if not line.strip() and not self._fence:
+                if self._lines:
+                    yield "\n".join(self._lines)
+                    self._lines.clear()
+                continue
+            self._lines.append(line)
+            mark = line.lstrip()[:3]
+            if self._fence:
+                self._fence = "" if mark == self._fence else self._fence
+            elif mark in {"```", "~~~"}:
+                self._fence = mark
+        if rest:
+            self._line.append(rest)
+
+    def rest(self) -> str:
+        """Return what came after the last complete paragraph, and begin anew."""
+        text = "\n".join((*self._lines, "".join(self._line)))
+        self._line, self._lines, self._fence = [], [], ""
+        return text
