@@ -335,6 +335,12 @@ class TestStops:
         assert session.say("go").stop == "end_turn"
         assert len(session.server.bodies) == 2
 
+    def test_pauses_without_an_end_are_stopped_and_told(self, talk):
+        session = talk([Step(content=[say("wait")], stop_reason="pause_turn")])
+        ended = session.say("go")
+        assert (ended.stop, ended.turns) == ("max_turns", 6)
+        assert "paused its answer 6 times" in ended.error["message"]
+
     def test_a_refusal_ends_plainly(self, talk):
         session = talk([Step(content=[say("I will")], stop_reason="refusal"), [say("hello again")]])
         ended = session.say("go")
@@ -376,6 +382,7 @@ class TestStops:
         ended = session.say("go")
         assert ended.stop == "repeated_failure"
         assert "failed 3 times" in session.results()["f2"].text
+        assert "failing call of fail_always 4 times" in ended.error["message"]
         assert len(calls) == 4
 
 

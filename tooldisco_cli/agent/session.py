@@ -55,6 +55,8 @@ _SAME_FAILURES = 3
 _CUT_OFF = {"max_tokens", "model_context_window_exceeded"}
 """Reasons to stop after which the last call may be half a call."""
 _CONTINUATIONS = 3
+_PAUSES = 5
+"""So many times in a row a paused answer is asked to go on."""
 _CONTINUE = "Your answer was cut off at the token limit. Go on exactly where it stopped."
 _ADDED_SINCE = "What fits was added after this session began and cannot be called in it. Tell the person so."
 _INTERRUPTED = "not run: the person interrupted this turn"
@@ -141,6 +143,7 @@ class Session:
     async def _loop(self) -> AsyncIterator[Event]:
         continuations = 0
         made_room = False
+        pauses = 0
         for number in range(1, self.limits.max_turns + 1):
             if self.limits.budget_tokens and self._used() >= self.limits.budget_tokens:
                 yield _Ending(
@@ -176,6 +179,7 @@ class Session:
                     yield event
                     if isinstance(event, _Ending):
                         return
+                pauses = 0
                 continue
             if turn.stop_reason == "max_tokens" and turn.content and continuations < _CONTINUATIONS:
                 continuations += 1
@@ -183,7 +187,12 @@ class Session:
                 self._say(user_text(_CONTINUE))
                 continue
             if turn.stop_reason == "pause_turn" and turn.content:
-                continue
+                pauses += 1
+                if pauses <= _PAUSES:
+                    continue
+                error = _limit(f"the model service paused its answer {pauses} times in a row and never ended it")
+                yield _Ending(stop="max_turns", error=error)
+                return
             yield _ending_of(turn, self.limits)
             return
         yield _Ending(stop="max_turns", error=_limit(f"no end after {self.limits.max_turns} turns"))
@@ -279,7 +288,7 @@ class Session:
             return reply, ending
         text = f"This same call has now failed {count} times. Do not make it again: change it, or do without it."
         if count > _SAME_FAILURES:
-            error = ToolFailed(f"the model repeated the same failing call of {use['name']} {count} times")
+            error = ToolFailed(f"the model repeated the same failing call of {_called(use, reply)} {count} times")
             ending = ending or _Ending(stop="repeated_failure", error=error)
         return Reply(blocks=(*reply.blocks, TextBlock(text)), is_error=True, tool=reply.tool,
                      execution=reply.execution, answer=reply.answer), ending  # fmt: skip
@@ -362,6 +371,12 @@ def _input_of(usage: dict[str, int]) -> int:
     return sum(
         usage.get(key, 0) for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     )
+
+
+def _called(use: JsonObject, reply: Reply) -> str:
+    """Return what a call was really of: a tool of the catalog where it was one, else what it was sent to."""
+    given = use["input"].get("tool_name") if isinstance(use["input"], dict) else None
+    return (reply.tool or (given if isinstance(given, str) else "") or str(use["name"]))[:200]
 
 
 def _limit(message: str) -> TooldiscoError:
