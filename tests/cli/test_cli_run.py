@@ -122,6 +122,17 @@ def test_what_cannot_be_meant_is_wrong_usage(tooldisco, service, arguments):
     assert tooldisco("run", *arguments).code == 2
 
 
+def test_a_task_s_file_or_a_tool_that_is_not_there_is_told_with_what_to_do(tooldisco, service):
+    ran = tooldisco("run", "@nowhere.txt")
+    assert "nowhere.txt cannot be read: No such file or directory" in ran.err
+    assert "Errno" not in ran.err
+    for option in ("--pin", "--confirm"):
+        ran = tooldisco("run", option, "zzzqqq", "x")
+        assert ran.code == 1
+        assert f"{option}: no tool named 'zzzqqq'" in ran.err
+        assert "tooldisco search" in ran.err
+
+
 def test_a_session_that_ends_otherwise_than_done_exits_4(tooldisco, environment):
     environment["ANTHROPIC_API_KEY"] = "test-key-12345"
     with MessagesApi([Step(content=[say("no")], stop_reason="refusal")]) as server:
@@ -154,6 +165,22 @@ class TestSessions:
         ran = tooldisco("sessions", "replay", "example")
         assert ran.code == 0
         assert "> calculate" in ran.out
+
+    def test_a_file_from_elsewhere_is_resumed_in_a_new_session_that_names_it(self, tooldisco, service, work):
+        tooldisco("run", "六乘七是多少")
+        path = next((work.parent / "home").rglob("sessions/*.jsonl"))
+        sent = path.rename(work / "sent.jsonl")
+        before = sent.read_bytes()
+        assert tooldisco("sessions", "resume", "sent.jsonl", "再说一遍").code == 0
+        assert sent.read_bytes() == before
+        assert len(service.bodies[-1]["messages"]) == 7
+        [session] = tooldisco("sessions", "list", "--json").json["sessions"]
+        assert session["session"] != path.stem
+        own = [json.loads(line) for line in path.with_name(f"{session['session']}.jsonl").read_text().splitlines()]
+        assert own[0]["origin"] == str(sent)
+        assert sum("message" in line for line in own) == 8
+        assert tooldisco("sessions", "resume", "last", "noch einmal").code == 0
+        assert len(service.bodies[-1]["messages"]) == 9
 
     def test_an_exported_error_stands_in_the_page_and_is_none_of_the_export(self, tooldisco, service, work):
         service.script = [Step(content=[say("no")], stop_reason="refusal")]

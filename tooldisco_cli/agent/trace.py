@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,8 +31,6 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9]{6}")
 _STRUCTURE = frozenset(
     {"schema", "event", "type", "role", "session", "at", "stop", "stop_reason", "media_type", "id"}
 )
-_TEXTS = {"text": ["text"], "tool_use": ["id", "name"], "tool_result": ["tool_use_id"], "thinking": ["thinking"]}
-"""What must be text in a block of a message, by its type."""
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -188,6 +186,26 @@ def read_trace(path: Path) -> Trace:
             if event is not None:
                 events.append(event)
     return Trace(path=path, header=header, events=tuple(events), messages=messages, state=state)
+
+
+def own_trace(trace: Trace, environment: Mapping[str, str] | None = None) -> Trace:
+    """Return what going on with a session is recorded in: its own file, or for anybody's file elsewhere a copy.
+
+    The copy is a session of its own in the folder of traces; its header names its ``origin``.
+    """
+    folder = sessions_folder(environment)
+    if trace.path.resolve().parent == folder.resolve():
+        return trace
+    session = new_session_id()
+    header = trace.header | {"session": session, "origin": str(trace.path.resolve())}
+    copy = replace(trace, path=folder / f"{session}.jsonl", header=header)
+    lines = list(_lines(trace.path))[1:]
+    with suppress(OSError):  # whoever appends to it will meet this again, and says so
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(copy.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in (header, *lines))
+    return copy
 
 
 def _is_message(value: Any) -> bool:

@@ -13,13 +13,14 @@ import typer
 from tooldisco_cli.cli.completion import complete_tool
 from tooldisco_cli.cli.context import Common, common
 from tooldisco_cli.cli.options import NoColor, Quiet, ToolsDirs
-from tooldisco_cli.errors import ModelUnavailable, UsageError
+from tooldisco_cli.errors import ModelUnavailable, UnknownTool, UsageError
 
 if TYPE_CHECKING:
     from tooldisco_cli.agent.backend import Backend
     from tooldisco_cli.agent.opening import Opening
     from tooldisco_cli.agent.session import Limits
     from tooldisco_cli.agent.trace import Trace
+    from tooldisco_cli.catalog.snapshot import Catalog
     from tooldisco_cli.search.live import LiveCatalog
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -146,7 +147,10 @@ def _task(words: list[str] | None, *, from_stdin: bool) -> str | None:
         try:
             text = Path(words[0][1:]).expanduser().read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{words[0][1:]} cannot be read: {error}") from error
+            why = error.strerror or type(error).__name__ if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise UsageError(
+                f"the task's file {words[0][1:]} cannot be read: {why}", hint="@FILE takes the task from a text file"
+            ) from error
     else:
         text = " ".join(words)
     if not text.strip():
@@ -198,7 +202,8 @@ def run_session(
             backend = _guided(live, here=here)
         else:
             backend = AnthropicBackend(base_url=base_url or settings.base_url)
-    confirmed = {catalog.get(name).name for name in confirm}
+    confirmed = {_named(catalog, name, "--confirm") for name in confirm}
+    pins = tuple(_named(catalog, name, "--pin") for name in pins)
     read_only_names = {entry.name for entry in catalog if not entry.tool.annotations.may_destroy} if yes else set()
     opening = Opening(
         catalog=catalog,
@@ -223,6 +228,14 @@ def run_session(
         by_usage=by_usage,
     )
     _run(given, opening, text, offers_guided=here and model is None)
+
+
+def _named(catalog: Catalog, name: str, option: str) -> str:
+    try:
+        return catalog.get(name).name
+    except UnknownTool as error:
+        hint = error.hint or "tooldisco search WORDS finds tools by what they do; tooldisco tools list names all"
+        raise UnknownTool(f"{option}: {error.message}", hint=hint, details=error.details) from error
 
 
 def _guided(live: LiveCatalog, *, here: bool) -> Backend:

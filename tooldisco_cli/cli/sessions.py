@@ -182,9 +182,12 @@ def resume(
     no_color: NoColor = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a session: its conversation, and what its searches have shown, are remembered."""
+    """Go on with a session: its conversation, and what its searches have shown, are remembered.
+
+    A file from elsewhere is left as it is: a new session goes on from a copy of it.
+    """
     from tooldisco_cli.agent.session import Limits
-    from tooldisco_cli.agent.trace import read_trace
+    from tooldisco_cli.agent.trace import own_trace, read_trace
     from tooldisco_cli.render.person import can_ask
 
     trace = read_trace(trace_path(session))
@@ -202,5 +205,5 @@ def resume(
         rehearse=rehearse,
         yes=yes,
         confirm=tuple(confirm or ()),
-        resumed=trace,
+        resumed=own_trace(trace),
     )
