@@ -104,8 +104,12 @@ def test_the_system_prompt_is_replaced_or_extended(tooldisco, service):
 def test_without_credentials_it_exits_6_and_says_what_to_set(tooldisco):
     ran = tooldisco("run", "hello")
     assert ran.code == 6
-    assert "ANTHROPIC_API_KEY" in ran.err
-    assert "Traceback" not in ran.err
+    assert ran.out == ""
+    missing, how, without = ran.err.splitlines()
+    assert "no credentials" in missing
+    assert "ANTHROPIC_API_KEY" in how
+    assert "guided" in without
+    assert tooldisco("sessions", "list", "--json").json["sessions"] == []
 
 
 def test_an_unreachable_service_exits_6(tooldisco):
@@ -245,12 +249,23 @@ def test_without_a_model_a_person_chooses_and_fills_in(terminal):
     assert command.returncode == 0
 
 
+def test_without_credentials_a_person_is_offered_the_guided_mode_before_anything_else(terminal):
+    leader, command = terminal("run", "计算算式")
+    shown = read_until(leader, "[Y/n]")
+    assert "ANTHROPIC_API_KEY" in shown
+    assert "session " not in shown
+    os.write(leader, b"n\n")
+    assert command.wait(timeout=30) == 6
+
+
 def test_a_conversation_goes_on_until_the_end_of_input(terminal, service):
     leader, command = terminal("run")
     read_until(leader, "Ctrl-D leaves")
     time.sleep(1)
     os.write(leader, "六乘七是多少\r".encode())
-    read_until(leader, "discovery about")
+    shown = read_until(leader, "discovery about")
+    # The line editor shows and redraws what is typed; the session's own view of it would stand after its last redraw.
+    assert "› 六乘七是多少" not in shown.rpartition("\x1b[?2004l")[2]
     time.sleep(0.5)
     os.write(leader, b"\x04")
     command.wait(timeout=30)

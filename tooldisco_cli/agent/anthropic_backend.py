@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
 _HOW_TO = "set ANTHROPIC_API_KEY to a key, or ANTHROPIC_BASE_URL to a server of your own (any key will do there)"
+_WITHOUT = "without one: tooldisco search, tools exec, and at a terminal run --model guided"
+_NO_CREDENTIALS = "no credentials for the model service"
 
 _CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _MOST_SAID = 500
@@ -60,7 +62,7 @@ class AnthropicBackend:
                 message = await stream.get_final_message()
         except TypeError as error:
             if "authentication" in str(error):
-                raise ModelUnavailable("no credentials for the model service", hint=_HOW_TO) from error
+                raise ModelUnavailable(_NO_CREDENTIALS, hint=f"{_HOW_TO}\n{_WITHOUT}") from error
             raise
         except anthropic.APIStatusError as error:
             if error.response.status_code < 400:
@@ -96,6 +98,16 @@ class AnthropicBackend:
         except (anthropic.AnthropicError, TypeError) as error:
             raise ModelUnavailable(f"tokens cannot be counted: {self._safe(str(error))}", hint=_HOW_TO) from error
         return counted.input_tokens
+
+    async def check(self) -> None:
+        """Raise ModelUnavailable when there are no credentials at all; asks nobody."""
+        if self.has_credentials():
+            return
+        client = await self._opened()
+        # The SDK also takes them from profiles (requests are then signed one by one) and from headers of one's own.
+        headers = {name.lower() for name, value in client.default_headers.items() if isinstance(value, str) and value}
+        if client.custom_auth is None and not headers & {"authorization", "x-api-key"}:
+            raise ModelUnavailable(_NO_CREDENTIALS, hint=f"{_HOW_TO}\n{_WITHOUT}")
 
     def has_credentials(self) -> bool:
         """Whether a key or token is set where the SDK looks for it first; costs no import."""

@@ -248,13 +248,24 @@ def _guided(live: LiveCatalog, *, here: bool) -> Backend:
 
 
 def _run(given: Common, opening: Opening, text: str | None, *, offers_guided: bool) -> None:
-    from dataclasses import replace
-
+    from tooldisco_cli.agent.anthropic_backend import AnthropicBackend
     from tooldisco_cli.agent.opening import open_session
     from tooldisco_cli.cli.running import run_until_interrupted
     from tooldisco_cli.render.conversation import converse, run_task
+    from tooldisco_cli.render.failure import show_failure
     from tooldisco_cli.render.session import session_view
 
+    if isinstance(opening.backend, AnthropicBackend):
+        # Before anything is recorded or shown: without credentials there is no session.
+        try:
+            run_until_interrupted(opening.backend.check())
+        except ModelUnavailable as missing:
+            if not offers_guided:
+                raise
+            show_failure(missing, as_json=False)
+            if not _goes_on_guided(given, opening, text):
+                raise typer.Exit(missing.exit_code) from missing
+            return
     session = open_session(opening)
     view = session_view(given.output)
     view(session.started())
@@ -262,13 +273,23 @@ def _run(given: Common, opening: Opening, text: str | None, *, offers_guided: bo
         raise typer.Exit(run_until_interrupted(converse(session, view, given.output)))
     ended = run_until_interrupted(run_task(session, text, view))
     error = ended.error or {}
-    if offers_guided and error.get("code") == ModelUnavailable.code and "credentials" in str(error.get("message")):
-        from tooldisco_cli.render.person import confirm_guided
-
-        if run_until_interrupted(confirm_guided()):
-            assert opening.live is not None
-            backend = _guided(opening.live, here=True)
-            _run(given, replace(opening, backend=backend, model=GUIDED), text, offers_guided=False)
-            return
+    refused = error.get("code") == ModelUnavailable.code and "credentials" in str(error.get("message"))
+    if offers_guided and refused and _goes_on_guided(given, opening, text):
+        return
     if ended.stop not in {"end_turn", "stop_sequence"}:
         raise typer.Exit(int(error.get("exit_code", 4)))
+
+
+def _goes_on_guided(given: Common, opening: Opening, text: str | None) -> bool:
+    """Offer the guided mode in place of a model; return whether it was taken, and then is done."""
+    from dataclasses import replace
+
+    from tooldisco_cli.cli.running import run_until_interrupted
+    from tooldisco_cli.render.person import confirm_guided
+
+    if not run_until_interrupted(confirm_guided()):
+        return False
+    assert opening.live is not None
+    backend = _guided(opening.live, here=True)
+    _run(given, replace(opening, backend=backend, model=GUIDED), text, offers_guided=False)
+    return True

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tooldisco_cli.render.execution import preview_lines
 from tooldisco_cli.render.streams import print_note
+from tooldisco_cli.render.terminal import WIDEST
 from tooldisco_cli.render.untrusted import visible
+from tooldisco_cli.render.wrapping import wrap
 
 if TYPE_CHECKING:
     from tooldisco_cli.execution.protocol import ApprovalRequest, Approver, Decision
+
+
+_ROOM = 10
+"""Cells that the last line of a question leaves for the answer."""
 
 
 def terminal_approver(*, reads_stdin: bool = False, session: bool = False) -> Approver | None:
@@ -57,6 +65,20 @@ def decision(request: ApprovalRequest, answer: str, *, session: bool) -> Decisio
     return "session" if session and text in {"a", "always", "总是"} else "no"
 
 
+def note_wrapped(text: str, *, hang: int = 0, note: Callable[[str], None] = print_note) -> None:
+    """Write safe text to a person in lines that fit the terminal; all but the first begin with ``hang`` spaces."""
+    for line in _lines(text, hang):
+        note(line)
+
+
+def _lines(text: str, hang: int, *, room: int = 0) -> list[str]:
+    width = max(20, min(shutil.get_terminal_size().columns, WIDEST) - room)
+    margin = " " * (len(text) - len(text.lstrip(" ")))
+    first, *rest = wrap(text, width - max(len(margin), hang)) or [""]
+    # What ``wrap`` strips, such as the indent of an item, belongs to the layout.
+    return [margin + first, *(" " * max(hang, len(margin)) + line for line in rest)]
+
+
 async def read_line(prompt: str) -> str:
     """Return one line from the terminal, without its end; ``""`` at the end of input.
 
@@ -74,7 +96,10 @@ async def read_line(prompt: str) -> str:
         with contextlib.suppress(RuntimeError):  # the loop is gone, and so is who asked
             loop.call_soon_threadsafe(settle, text)
 
-    sys.stderr.write(prompt)
+    *before, last = _lines(prompt.rstrip(" "), 0, room=_ROOM)
+    for shown in before:
+        print_note(shown)
+    sys.stderr.write(f"{last} ")
     sys.stderr.flush()
     threading.Thread(target=read, name="tooldisco-question", daemon=True).start()
     return (await line).strip()

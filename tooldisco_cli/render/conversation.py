@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tooldisco_cli.agent.events import Event, Notice, SessionEnded
+from tooldisco_cli.agent.events import Event, Notice, SessionEnded, UserSaid
 from tooldisco_cli.agent.trace import sessions_folder
 from tooldisco_cli.errors import TooldiscoError
 from tooldisco_cli.execution.mcp_connections import McpConnections
+from tooldisco_cli.render.asking import note_wrapped
 from tooldisco_cli.render.failure import show_failure
 from tooldisco_cli.render.streams import Output, print_line, print_note
 from tooldisco_cli.render.untrusted import visible
@@ -76,7 +78,11 @@ async def converse(session: Session, view: View, output: Output) -> int:
         history = FileHistory(str(folder / "history"))
     completer = WordCompleter(list(COMMANDS), meta_dict=dict(COMMANDS), sentence=True)
     prompt: PromptSession[str] = PromptSession(history=history, completer=completer, complete_while_typing=False)
-    output.note("A conversation: Enter sends, Alt-Enter breaks the line, Ctrl-C stops a turn, /help, Ctrl-D leaves.")
+    if not output.quiet:
+        note_wrapped(
+            "A conversation: Enter sends, Alt-Enter breaks the line, Ctrl-C stops a turn, /help, Ctrl-D leaves."
+        )
+    show = view if output.as_json or not sys.stdout.isatty() else _without_echo(view)
     try:
         async with McpConnections():
             while True:
@@ -94,9 +100,19 @@ async def converse(session: Session, view: View, output: Output) -> int:
                     if _command(session, text.strip(), output):
                         return 0
                     continue
-                await _turn(session, text, view)
+                await _turn(session, text, show)
     finally:
         await _close(session)
+
+
+def _without_echo(view: View) -> View:
+    """Return a view that leaves out what the person said: it stands on the terminal as it was typed."""
+
+    def show(event: Event) -> None:
+        if not isinstance(event, UserSaid):
+            view(event)
+
+    return show
 
 
 def _bindings() -> KeyBindings:
@@ -142,7 +158,7 @@ def _command(session: Session, text: str, output: Output) -> bool:
         return True
     if name == "/help":
         for command, about in COMMANDS.items():
-            print_line(f"{command:10} {about}")
+            note_wrapped(f"{command:10} {about}", hang=11, note=print_line)
     elif name == "/tools":
         from tooldisco_cli.render.tools import show_tools
 

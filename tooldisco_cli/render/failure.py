@@ -17,8 +17,8 @@ def show_failure(error: TooldiscoError, *, as_json: bool) -> None:
         print_json(SCHEMA, {"error": error.as_dict() | {"exit_code": error.exit_code}})
         return
     print_note(f"tooldisco: {visible_lines(error.message)}")
-    if error.hint:
-        print_note(f"  {visible_lines(error.hint)}")
+    for line in error.hint.splitlines():
+        print_note(f"  {visible_lines(line)}")
 
 
 def show_surprise(error: BaseException, *, as_json: bool) -> None:
