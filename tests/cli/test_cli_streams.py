@@ -54,6 +54,15 @@ def test_a_closed_stream_is_no_crash(work, environment, stream):
     assert b"bug" not in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [("search", "mail"), ("tools", "list"), ("sessions", "show", "example")])
+def test_output_that_a_closed_stdout_loses_is_a_failure(work, environment, arguments):
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, *arguments], cwd=work, env=environment,
+                          capture_output=True)  # fmt: skip
+    assert done.returncode == 4
+    assert "Bad file descriptor" in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "gbk", "latin-1", "utf-16"])
 @pytest.mark.parametrize(
     "arguments", [("search", "发送邮件 🙂", "--explain"), ("tools", "show", "refund_order"), ("tools", "list")]

@@ -27,11 +27,16 @@ class Output(NamedTuple):
 
 
 def make_streams_safe() -> None:
-    """Let stdout and stderr write an escape for what their encoding lacks, and nowhere when they are closed."""
+    """Let stdout and stderr write an escape for what their encoding lacks.
+
+    What is written to a closed stdout fails when it is flushed; to a closed stderr it goes nowhere.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by whoever started us
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open to the end
+            # What nobody can read is a failure on stdout: a descriptor that may not be written says so at a flush.
+            mode = os.O_RDONLY if name == "stdout" else os.O_WRONLY
+            setattr(sys, name, open(os.open(os.devnull, mode), "w", encoding="utf-8"))  # noqa: PTH123, SIM115
         elif isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(ValueError, OSError):
                 stream.reconfigure(errors="backslashreplace")
