@@ -341,6 +341,12 @@ class TestStops:
         assert (ended.stop, ended.turns) == ("max_turns", 6)
         assert "paused its answer 6 times" in ended.error["message"]
 
+    def test_half_a_character_does_not_end_or_spoil_a_session(self, talk):
+        session = talk([[say("half \ud83d of it"), search("a", "\ud83d")], [say("ok")], [say("still here")]])
+        assert session.say("a \udc80 byte").stop == "end_turn"
+        assert session.say("and now?").stop == "end_turn"
+        json.dumps(session.session.messages, ensure_ascii=False).encode()
+
     def test_a_refusal_ends_plainly(self, talk):
         session = talk([Step(content=[say("I will")], stop_reason="refusal"), [say("hello again")]])
         ended = session.say("go")

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from tooldisco_cli.agent.backend import Request, Turn
-from tooldisco_cli.agent.guided import Choice, GuidedBackend
+from tooldisco_cli.agent.guided import Choice, GuidedBackend, _pairs
 from tooldisco_cli.catalog.snapshot import Catalog
+from tooldisco_cli.execution.pairs import parse_pairs
 
 
 class Typist:
@@ -59,3 +60,17 @@ def test_a_pattern_between_slashes_is_searched_for_as_one_at_first_and_later():
 
 def test_nothing_typed_is_the_end():
     assert next_call("", NOTHING) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "typed", "value"),
+    [
+        ({"enum": ["low", 3]}, "3", 3),
+        ({"enum": ["low", "3"]}, "3", "3"),
+        ({"type": ["array", "null"], "items": {"type": "string"}}, "a, b，c", ["a", "b", "c"]),
+        ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2]),
+        ({"type": "object"}, '{"k": [1]}', {"k": [1]}),
+    ],
+)
+def test_what_is_typed_for_a_parameter_becomes_what_its_schema_asks_for(part, typed, value):
+    assert parse_pairs(_pairs("key", typed, part), {"type": "object", "properties": {"key": part}}) == {"key": value}

@@ -108,6 +108,11 @@ class GuidedBackend:
 def _pairs(key: str, text: str, part: Mapping[str, Any]) -> list[str]:
     """Return what was typed as key=value pairs: JSON for objects, items separated by commas for lists."""
     kind = part.get("type")
+    if isinstance(kind, list):
+        kind = next((each for each in kind if each != "null"), None)
+    options = part.get("enum")
+    if isinstance(options, list) and text not in options and text in map(json.dumps, options):
+        return [f"{key}:={text}"]
     if text[:1] in "[{" and kind in {"array", "object"}:
         return [f"{key}:={text}"]
     if kind == "array":

@@ -71,6 +71,15 @@ def acceptable(content: Sequence[JsonObject], messages: Sequence[JsonObject]) ->
     return kept
 
 
+def encodable(value: Any) -> Any:
+    """Return JSON data whose every text is UTF-8, which is all that the API takes: half a character becomes ``?``."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {encodable(key): encodable(item) for key, item in value.items()}
+    return [encodable(item) for item in value] if isinstance(value, list) else value
+
+
 def with_object_inputs(messages: Sequence[JsonObject]) -> list[JsonObject]:
     """Return the messages with the input of every call an object, which is all that the API takes back."""
     return [

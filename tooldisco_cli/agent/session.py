@@ -32,6 +32,7 @@ from tooldisco_cli.agent.events import (
 )
 from tooldisco_cli.agent.history import (
     acceptable,
+    encodable,
     estimated_size,
     repaired,
     tool_result,
@@ -99,7 +100,7 @@ class Session:
         self.tools = tools_for(self.discovery, self.meta.catalog, definitions, self.pins)
         self.meta.shown.update(self.meta.catalog.get(name).name for name in self.pins)
         self.meta.given = frozenset(str(tool["name"]) for tool in self.tools)
-        self.messages = repaired(self.messages, _INTERRUPTED)
+        self.messages = repaired(encodable(self.messages), _INTERRUPTED)
         self.discovery_tokens = estimated_tokens(compact([t for t in self.tools if not t.get("defer_loading")]))
         self._failures: dict[str, int] = {}
         self._last_size = 0
@@ -306,6 +307,7 @@ class Session:
     # --- the conversation
 
     def _say(self, message: JsonObject) -> None:
+        message = encodable(message)
         self.messages = [*self.messages, message]
         if self.trace is not None:
             self.trace.message(message)
