@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import catalogs
-from retrieval import entry, full_text
+from scorers import entry, full_text
 
 from tooldisco_cli.catalog.loading import load_catalog
 from tooldisco_cli.search.folding import fold

@@ -96,6 +96,14 @@ def located(faults: Sequence[Fault], path: str, text: str) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=lambda problem: problem.line)
 
 
+def content_digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal; empty when it cannot be read."""
+    from hashlib import sha256
+
+    data = read_bytes(path)
+    return "" if isinstance(data, Problem) else sha256(data).hexdigest()
+
+
 def read_bytes(path: str | Path, limit: int = MAX_BYTES) -> bytes | Problem:
     """Return the content of a regular file, or why it cannot be read. Never waits on a pipe or a device."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)

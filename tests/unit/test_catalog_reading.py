@@ -247,7 +247,7 @@ def test_a_change_within_the_clocks_grain_is_seen_by_its_content(shelf):
 def test_a_file_that_has_settled_is_not_opened_again(shelf, monkeypatch):
     shelf.read()
     opened: list[str] = []
-    monkeypatch.setattr(reading, "read_bytes", lambda path: opened.append(path) or b"")
+    monkeypatch.setattr(reading, "content_digest", lambda path: opened.append(path) or "")
     shelf.read()
     assert opened == []
 

@@ -48,6 +48,18 @@ def footprint(folders: Iterable[str], since_ns: int) -> Footprint:
     return Footprint(digest, tuple(sorted(recent)), tuple(rows))
 
 
+def manifests_of(rows: Iterable[str]) -> set[str] | None:
+    """Return the paths of the manifests that rows of a footprint tell of; None when a row tells of something else."""
+    found = set()
+    for row in rows:
+        folder, _, rest = row.partition("\0")
+        name, *stamp = rest.split("\0")
+        if len(stamp) != 3:
+            return None
+        found.add(os.path.join(folder, name))  # noqa: PTH118 - as the manifests' own paths are made
+    return found
+
+
 def _walk(folder: str, rows: list[str], recent: list[str], since_ns: int) -> None:
     seen: set[tuple[int, int]] = set()
     waiting = [folder]

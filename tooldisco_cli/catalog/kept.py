@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -26,6 +25,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from tooldisco_cli import paths
+from tooldisco_cli.atomic import UNFINISHED, replacing
 from tooldisco_cli.catalog.footprint import GRAIN_NS
 from tooldisco_cli.catalog.manifest import Declaration, Manifest
 from tooldisco_cli.catalog.tool import (
@@ -91,21 +91,13 @@ def read_kept(path: Path) -> dict[str, Reading]:
 
 def write_kept(path: Path, readings: Iterable[Reading]) -> bool:
     """Replace what is kept in a file, whole; return whether that could be done."""
-    import tempfile
-
     body = encoded(readings)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, name = tempfile.mkstemp(prefix="new-", dir=path.parent)
-    except OSError:
-        return False
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+        with replacing(path) as file:
             file.write(_head(body) + b"\n")
             file.write(body)
-        Path(name).replace(path)
     except OSError:
-        Path(name).unlink(missing_ok=True)
         return False
     _clean(path.parent)
     return True
@@ -121,7 +113,7 @@ def _clean(folder: Path) -> None:
     now = time.time()
     try:
         for path in folder.iterdir():
-            most = _ABANDONED_SECONDS if path.name.startswith("new-") else _UNUSED_SECONDS
+            most = _ABANDONED_SECONDS if path.name.startswith(UNFINISHED) else _UNUSED_SECONDS
             if now - path.stat().st_mtime > most:
                 path.unlink()
     except OSError:

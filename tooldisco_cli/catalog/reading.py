@@ -7,13 +7,12 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from tooldisco_cli.catalog.kept import Reading, Stamp, kept_file, read_kept, write_kept
 from tooldisco_cli.catalog.layers import LoadedLayer, manifest_files
 from tooldisco_cli.catalog.tool import Layer
-from tooldisco_cli.tomlfile import Problem, read_bytes
+from tooldisco_cli.tomlfile import Problem, content_digest
 
 if TYPE_CHECKING:
     from tooldisco_cli.catalog.parallel import Tell
@@ -78,12 +77,6 @@ def read_folder(
         if use_cache and _is_news(kept, found):
             write_kept(place, (reading for reading in readings if reading.digest))
         return Readings(readings, tuple(problems))
-
-
-def content_digest(path: str) -> str:
-    """Return the SHA-256 of a file's bytes in hexadecimal; empty when it cannot be read."""
-    data = read_bytes(path)
-    return "" if isinstance(data, Problem) else sha256(data).hexdigest()
 
 
 def _stamp(path: str) -> Stamp:

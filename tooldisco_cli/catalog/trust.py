@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tooldisco_cli import paths
+from tooldisco_cli.atomic import replacing
 from tooldisco_cli.catalog.layers import LoadedLayer
 from tooldisco_cli.catalog.manifest import Declaration
 from tooldisco_cli.catalog.tool import JsonObject
@@ -215,7 +216,6 @@ def _changing(path: Path | None) -> Iterator[dict[str, dict[str, Pin]]]:
 
 
 def _write(path: Path, by_layer: Mapping[str, Mapping[str, Pin]]) -> None:
-    import tempfile
 
     layers: dict[str, Any] = {
         folder: {name: {"digest": pin.digest, "content": pin.content} for name, pin in sorted(pinned.items())}
@@ -223,16 +223,8 @@ def _write(path: Path, by_layer: Mapping[str, Mapping[str, Pin]]) -> None:
         if pinned
     }
     document: JsonObject = {"schema": SCHEMA, "layers": layers}
-    descriptor, temporary = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(document, file, ensure_ascii=False, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path, durable=True) as file:
+        file.write(json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8"))
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from tooldisco_cli.catalog.snapshot import Catalog
 from tooldisco_cli.catalog.tool import Layer
 from tooldisco_cli.catalog.trust import Pins, read_pins
 from tooldisco_cli.settings import Settings, load_settings
-from tooldisco_cli.tomlfile import Problem, read_bytes
+from tooldisco_cli.tomlfile import Problem, content_digest, read_bytes
 
 CHEAP_SECONDS = 0.05
 """A look that takes no longer is taken each time: next to the turn of a model it is nothing."""
@@ -171,9 +171,7 @@ class WatchedCatalog:
         return False
 
     def _holds_other(self, path: str) -> bool:
-        data = read_bytes(path)
-        digest = "" if isinstance(data, Problem) else hashlib.sha256(data).hexdigest()
-        return path in self._files and self._files[path].digest != digest
+        return path in self._files and self._files[path].digest != content_digest(path)
 
     def _digest(self, since_ns: int) -> tuple[str, tuple[str, ...]]:
         seen = footprint(self._folders(), since_ns)

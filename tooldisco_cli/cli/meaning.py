@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.search.index import SearchIndex
 
 
-def with_meaning(
-    index: SearchIndex, *, use_cache: bool = True, tell: Callable[[int, int], None] | None = None
-) -> SearchIndex:
+def with_meaning(index: SearchIndex, *, use_cache: bool = True, tell: Tell | None = None) -> SearchIndex:
     """Return the index with the vectors of its tools; texts that were never encoded are encoded now.
 
     Raises UsageError where the semantic extra is not installed.

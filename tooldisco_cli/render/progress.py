@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,14 @@ from tooldisco_cli.render.streams import Output
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from tooldisco_cli.catalog.parallel import Tell
+
 PATIENCE = 1.0
 """Seconds before a bar appears: what is done by then needs none."""
 
 
 @contextmanager
-def progress(what: str, output: Output) -> Iterator[Callable[[int, int], None] | None]:
+def progress(what: str, output: Output) -> Iterator[Tell | None]:
     """Give a function to call with how much is done and how much there is; None where nobody would see it."""
     import sys
 

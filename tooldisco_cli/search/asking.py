@@ -12,7 +12,7 @@ from tantivy import Occur, Query
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.intents import cover
 from tooldisco_cli.search.names import named_tools
-from tooldisco_cli.search.query import BIGRAM, Concept, QueryAnalyzer, Vocabulary, clause_texts
+from tooldisco_cli.search.query import BIGRAM, Concept, QueryAnalyzer, clause_texts
 from tooldisco_cli.search.ranking import SATURATION, any_of, concept_query, filters
 from tooldisco_cli.search.weights import Weights
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tantivy import DocAddress, Searcher
 
     from tooldisco_cli.search.vectors import Nearness, Vectors
+    from tooldisco_cli.search.vocabulary import Vocabulary
 
 NAMED = 1.0
 BEST_UNNAMED = 0.99
@@ -37,8 +38,8 @@ FLOOR, FLOOR_OF_MEANING = 0.27, 0.34
 """Below this relevance of the best match, nothing fits; the latter in hybrid search. Both lose at most one right
 answer in a hundred (``benchmarks/retrieval.py --floor``)."""
 CONFIDENT, CONFIDENT_OF_MEANING = 0.48, 0.5
-"""Below this relevance of the best match an answer is shown, but said to be weak: half of the queries that no tool of
-a catalog answers are below it, and few others."""
+"""Below this relevance of the best match an answer is shown, but said to be weak: about half of the queries that no
+tool of a catalog answers are below it, and one in ten of the others, more in a mixed catalog."""
 DEPTH = 300
 """How many of the best by words, in hybrid search, get what their meaning adds; the tail scores next to nothing."""
 UNRELATED = 0.1
@@ -90,16 +91,16 @@ class Asked:
         searcher: Searcher,
         weights: Weights,
         query: str,
-        vectors: Vectors | None = None,
-        used: Mapping[int, float] | None = None,
-        vocabulary: Vocabulary | None = None,
+        vocabulary: Vocabulary,
+        vectors: Vectors | None,
+        used: Mapping[int, float],
     ) -> None:
-        self._used = used or {}
+        self._used = used
         self._searcher = searcher
         self._weights = weights
         self._text = query
         self._vectors = vectors
-        self.analyzer = QueryAnalyzer(vocabulary or Vocabulary(searcher), weights)
+        self.analyzer = QueryAnalyzer(vocabulary, weights)
         self._everything = self.analyzer.concepts(query)
         self.concepts: list[Concept] = [concept for concept in self._everything if concept.forms]
         self._queries: dict[str, Query] = {}

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tooldisco_cli.search.folding import fold
 from tooldisco_cli.search.names import name_keys
 
 if TYPE_CHECKING:
+    from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.catalog.snapshot import Entry
 
 FIELD_WEIGHTS: Mapping[str, int] = {
@@ -194,9 +195,7 @@ def tool_document(entry: Entry, place: int, names: Container[str], keys: Iterabl
     }
 
 
-def engine_documents(
-    entries: Iterable[Entry], tell: Callable[[int, int], None] | None = None
-) -> Iterator[dict[str, Any]]:
+def engine_documents(entries: Iterable[Entry], tell: Tell | None = None) -> Iterator[dict[str, Any]]:
     """Yield the engine's document of each tool, by name, then the one that carries the term table."""
     from tooldisco_cli.search.bridge import bridge_terms
 

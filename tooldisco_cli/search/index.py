@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,14 @@ from tooldisco_cli.search import engine
 from tooldisco_cli.search.answer import Absence, Answer, Contribution, Hit
 from tooldisco_cli.search.asking import Asked, Match, Matches
 from tooldisco_cli.search.names import named_tools, near_categories, near_names, tool_named
-from tooldisco_cli.search.query import Vocabulary
 from tooldisco_cli.search.ranking import filters
+from tooldisco_cli.search.vocabulary import Vocabulary
 from tooldisco_cli.search.weights import DEFAULT, Weights
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Query, Searcher
 
+    from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.catalog.snapshot import Entry
     from tooldisco_cli.search.vectors import Vectors
 
@@ -49,7 +50,7 @@ class SearchIndex:
         folder: Path | None = None,
         *,
         weights: Weights = DEFAULT,
-        tell: Callable[[int, int], None] | None = None,
+        tell: Tell | None = None,
     ) -> SearchIndex:
         """Index the tools of ``entries``, in ``folder`` (which must exist and be empty) or in memory.
 
@@ -117,7 +118,7 @@ class SearchIndex:
         """
         limit = max(limit, 0)
         with engine.engine_errors():
-            asked = Asked(self._searcher, self._weights, query, self._vectors, self._used, self._vocabulary)
+            asked = Asked(self._searcher, self._weights, query, self._vocabulary, self._vectors, self._used)
             conditions = filters(categories, tags)
             found = asked.matches(conditions, limit)
             below = () if found.fits or not floor else found.best[:NEAR]

@@ -7,28 +7,23 @@ the fewest words wins. The result is plain data, so it can be tested, explained 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple
 
-from tooldisco_cli.search.bridge import PINYIN, SEPARATOR
+from tooldisco_cli.search.bridge import PINYIN
 from tooldisco_cli.search.folding import fold
 from tooldisco_cli.search.intents import clause_borders, clause_of
 from tooldisco_cli.search.stopwords import STOP_WORDS, STOP_WORDS_EN
+from tooldisco_cli.search.vocabulary import Vocabulary
 from tooldisco_cli.search.weights import DEFAULT, Weights
 from tooldisco_cli.search.words import Run, bigrams, identifier_words, joined, runs, stems
-
-if TYPE_CHECKING:
-    from tantivy import Searcher
 
 MAX_QUERY = 4_000
 """Characters of a query that are analysed: its beginning, where people and agents say what they want."""
 MAX_CONCEPTS = 96
 MAX_GUESSED = 8
-REMEMBERED = 20_000
-"""Answers of each kind that an index's vocabulary remembers; then it begins anew."""
 """How many unknown words of a query are guessed at."""
 BIGRAM = "~"
 """Starts the word of a concept that is only a pair of characters."""
@@ -78,67 +73,6 @@ class Concept(NamedTuple):
     rarity: float
     """The inverse document frequency that its forms share: that of the word itself where the index has it, else of
     its most frequent form."""
-
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-def _remember(memory: dict[K, V], key: K, value: V) -> V:
-    if len(memory) >= REMEMBERED:
-        memory.clear()
-    memory[key] = value
-    return value
-
-
-class Vocabulary:
-    """What one index knows of words, asked of the engine once and remembered: queries repeat each other's words."""
-
-    def __init__(self, searcher: Searcher) -> None:
-        self.size = searcher.num_docs
-        self._searcher = searcher
-        self._freqs: dict[tuple[str, str], int] = {}
-        self._starts: dict[str, list[tuple[str, int]]] = {}
-        self._bridged: dict[str, list[tuple[str, int]]] = {}
-        self._bridged_starts: dict[str, list[tuple[str, str, int]]] = {}
-
-    def doc_freq(self, term: str, field: str = "text") -> int:
-        """In how many documents a field has a term."""
-        freq = self._freqs.get((field, term))
-        if freq is None:
-            freq = _remember(self._freqs, (field, term), self._searcher.doc_freq(field, term))
-        return freq
-
-    def starting_with(self, prefix: str, limit: int | None = None) -> list[tuple[str, int]]:
-        """Return the words of the index that start so, with their document frequencies."""
-        return self._searcher.terms_with_prefix("text", prefix, limit=limit)
-
-    def starting_with_pair(self, pair: str) -> list[tuple[str, int]]:
-        """Return the same for two characters, remembered."""
-        found = self._starts.get(pair)
-        return _remember(self._starts, pair, self.starting_with(pair)) if found is None else found
-
-    def bridged(self, key: str) -> list[tuple[str, int]]:
-        """Return the targets of a key of the term table with their ranks, 0 the most usual."""
-        targets = self._bridged.get(key)
-        if targets is None:
-            at = len(key) + 1
-            found = self._searcher.terms_with_prefix("bridge", key + SEPARATOR)
-            targets = _remember(self._bridged, key, [(term[at + 1 :], int(term[at])) for term, _ in found])
-        return targets
-
-    def bridged_from(self, prefix: str) -> list[tuple[str, str, int]]:
-        """Return every key of the term table that starts so, with its targets and their ranks."""
-        found = self._bridged_starts.get(prefix)
-        if found is None:
-            parts = [term.split(SEPARATOR) for term, _ in self._searcher.terms_with_prefix("bridge", prefix)]
-            triples = [(key, target[1:], int(target[0])) for key, target in parts]
-            found = _remember(self._bridged_starts, prefix, triples)
-        return found
-
-    def idf(self, doc_freq: int) -> float:
-        """The engine's inverse document frequency (BM25 with the 1 inside the logarithm)."""
-        return math.log(1.0 + max(0.0, self.size - doc_freq + 0.5) / (doc_freq + 0.5))
 
 
 class _Word(NamedTuple):

@@ -1,10 +1,6 @@
 """The search index on disk: valid while its manifests are unchanged, built aside, and swapped in whole.
 
-Below the cache folder each set of layers has a folder of its own:
-
-    index/<key>/meta.json     what the index was built from, and which generation is current; replaced atomically
-    index/<key>/gen-…/        one generation: the engine's files, never written again
-    index/<key>/new-…/        a generation that some process is building
+Below the cache folder each set of layers has a folder of its own, ``index/<key>``, in which ``generations`` keeps it.
 
 Nobody waits for anybody: processes that find no valid index each build their own, and the last to finish is the one
 that stays. A reader that has opened a generation keeps it although its folder is removed. Nothing that goes wrong
@@ -13,34 +9,33 @@ with the cache is a failure of a search: the index is then built in memory.
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tooldisco_cli import paths
-from tooldisco_cli.catalog.footprint import footprint
+from tooldisco_cli.catalog.footprint import GRAIN_NS, footprint
 from tooldisco_cli.errors import IndexBroken
+from tooldisco_cli.search.generations import (
+    FORMAT,
+    META,
+    new_generation,
+    read_meta,
+    remove,
+    sizes_hold,
+    swap_in,
+    write_meta,
+)
 from tooldisco_cli.search.index import SearchIndex
 from tooldisco_cli.version import __version__
 
 if TYPE_CHECKING:
+    from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.catalog.snapshot import Catalog
 
 T = TypeVar("T")
-Tell = Callable[[int, int], None]
-
-FORMAT = 3
-"""Grows whenever what is written into an index changes; the version of the program counts too."""
-
-_GRAIN_NS = 2_000_000_000
-"""Two changes of a file within this time could leave it with the same time stamp (FAT and some network disks)."""
-
-_ABANDONED_SECONDS = 3600.0
-_UNUSED_SECONDS = 60 * 86400.0
 
 
 class Message(NamedTuple):
@@ -87,7 +82,7 @@ def ask(
         return question(opened.tools), opened.messages
     except IndexBroken:
         place = _place(tools_dirs, cwd, environment)
-        _forget(place)
+        remove(place.folder / META)
         opened = _build(place, tools_dirs, cwd, environment, use_cache=use_cache, tell=tell)
         return question(opened.tools), opened.messages
 
@@ -111,7 +106,7 @@ def open_index(
             opened = _from_disk(place) or _updated(place)
             if opened is not None:
                 return opened
-            if not os.path.exists(place.folder / "meta.json"):  # noqa: PTH110 - also when the folder cannot be entered
+            if not os.path.exists(place.folder / META):  # noqa: PTH110 - also when the folder cannot be entered
                 break
     return _build(place, tools_dirs, cwd, environment, use_cache=use_cache, tell=tell)
 
@@ -131,7 +126,7 @@ def verify(place: Path) -> list[str]:
     """Return what is wrong with the kept index of one set of layers, by the hash of every file; for ``doctor``."""
     from hashlib import sha256
 
-    meta = _read_meta(place)
+    meta = read_meta(place)
     if meta is None:
         return []  # of an older version, or never finished: nobody reads it, and the next search builds anew
     faults = []
@@ -175,22 +170,12 @@ def _place(tools_dirs: Sequence[str | Path], cwd: Path | None, environment: Mapp
     return _Place(paths.cache_folder(environment) / "index" / key, tuple(map(str, folders)), tuple(map(str, files)))
 
 
-def _read_meta(folder: Path) -> dict[str, Any] | None:
-    try:
-        meta = json.loads((folder / "meta.json").read_bytes())
-    except (OSError, ValueError):
-        return None
-    needed = {"format", "digest", "folders", "recent", "generation", "files", "messages"}
-    good = isinstance(meta, dict) and needed <= meta.keys() and meta["format"] == FORMAT
-    return meta if good else None
-
-
 def _from_disk(place: _Place) -> Opened | None:
-    meta = _read_meta(place.folder)
+    meta = read_meta(place.folder)
     if meta is None or not _unchanged(place, meta):
         return None
     generation = place.folder / meta["generation"]
-    if not _sizes_hold(generation, meta["files"]):
+    if not sizes_hold(generation, meta["files"]):
         return None
     try:
         index = _open(generation)
@@ -206,12 +191,21 @@ def _unchanged(place: _Place, meta: dict[str, Any]) -> bool:
     recent: dict[str, str] = meta["recent"]
     if not recent:
         return True
-    if any(_content(path) != digest for path, digest in recent.items()):
+    if _digests(recent) != recent:
         return False
-    if now - meta["built_ns"] > _GRAIN_NS:
+    if now - meta["built_ns"] > GRAIN_NS:
         # The files are older than the grain by now, and what they hold is what was indexed: no need to ask again.
-        _write_meta(place.folder, meta | {"recent": {}})
+        write_meta(place.folder, meta | {"recent": {}})
     return True
+
+
+def _digests(files: Iterable[str]) -> dict[str, str]:
+    """Return the hash of what is in some files, by path: of those few whose times cannot tell a change."""
+    if not files:
+        return {}
+    from tooldisco_cli.tomlfile import content_digest
+
+    return {path: content_digest(path) for path in files}
 
 
 def _stats(files: Sequence[str]) -> str:
@@ -223,24 +217,6 @@ def _stats(files: Sequence[str]) -> str:
         except OSError:
             text += ":-"
     return text
-
-
-def _content(path: str) -> str:
-    from hashlib import sha256
-
-    from tooldisco_cli.tomlfile import read_bytes
-
-    data = read_bytes(path)
-    return sha256(data).hexdigest() if isinstance(data, bytes) else "unreadable"
-
-
-def _sizes_hold(generation: Path, files: Mapping[str, Sequence[Any]]) -> bool:
-    try:
-        with os.scandir(generation) as entries:
-            found = {entry.name: entry.stat().st_size for entry in entries}
-    except OSError:
-        return False
-    return all(found.get(name) == size for name, (size, _) in files.items())
 
 
 def _open(generation: Path) -> SearchIndex:
@@ -278,15 +254,15 @@ def _build(
     settings = load_settings(environment)
     layers, _ = find_layers(tools_dirs, cwd=cwd, settings=settings, environment=environment)
     folders = tuple(dict.fromkeys((*place.folders, *(layer.path for layer in layers))))
-    seen = footprint(folders, started - _GRAIN_NS)
+    seen = footprint(folders, started - GRAIN_NS)
     digest = seen.digest + _stats(place.files)
-    recent = {path: _content(path) for path in seen.recent}
+    recent = _digests(seen.recent)
     catalog = load_catalog(
         tools_dirs, cwd=cwd, settings=settings, environment=environment, use_cache=use_cache, tell=tell
     )
     messages = tuple(_messages(catalog))
     if use_cache:
-        with _new_generation(place) as folder:
+        with new_generation(place.folder) as folder:
             if folder is not None:
                 index = SearchIndex.build(catalog, folder, tell=tell)
                 _keep_record(folder, catalog, seen.rows)
@@ -298,41 +274,42 @@ def _build(
                     "built_ns": started,
                     "messages": messages,
                 }
-                if _swap_in(place, folder, meta):
+                if swap_in(place.folder, folder, meta):
                     return Opened(index, messages)
     return Opened(SearchIndex.build(catalog, tell=tell), messages)
 
 
 def _keep_record(folder: Path, catalog: Catalog, rows: Sequence[str]) -> None:
-    from tooldisco_cli.search.updating import record_of, write_record
+    from tooldisco_cli.search.updating import RECORD, record_of, write_record
 
     try:
         write_record(folder, record_of(catalog, rows))
     except OSError:  # without it the index is built anew after each change
-        _remove(folder / "manifests.json")
+        remove(folder / RECORD)
 
 
 def _updated(place: _Place) -> Opened | None:
     """Return the index with what some tools say brought up to date; None where it must be built anew."""
-    meta = _read_meta(place.folder)
+    meta = read_meta(place.folder)
     if meta is None or meta["digest"].partition(":")[2] != _stats(place.files).partition(":")[2]:
         return None
     generation = place.folder / meta["generation"]
-    if not _sizes_hold(generation, meta["files"]):
+    if not sizes_hold(generation, meta["files"]):
         return None
     from tooldisco_cli.search import updating
 
     started = time.time_ns()
-    seen = footprint(meta["folders"], started - _GRAIN_NS)
-    recent = {path: _content(path) for path in seen.recent}
+    seen = footprint(meta["folders"], started - GRAIN_NS)
+    recent = _digests(seen.recent)
     record = updating.read_record(generation)
     tools = updating.changed_tools(record, seen.rows) if record else None
     if record is None or not tools:
         return None
     seen_anew = {entry.source.path for entry in tools}
-    if any(_content(path) != known for path, known in meta["recent"].items() if path not in seen_anew):
+    young = {path: digest for path, digest in meta["recent"].items() if path not in seen_anew}
+    if _digests(young) != young:
         return None
-    with _new_generation(place) as folder:
+    with new_generation(place.folder) as folder:
         if folder is None:
             return None
         try:
@@ -344,7 +321,7 @@ def _updated(place: _Place) -> Opened | None:
             return None
         digest = seen.digest + _stats(place.files)
         changed = {"digest": digest, "recent": recent, "built_ns": started}
-        if _swap_in(place, folder, meta | changed, known=meta["files"]):
+        if swap_in(place.folder, folder, meta | changed, known=meta["files"]):
             return Opened(SearchIndex(searcher), tuple(Message(*message) for message in meta["messages"]))
     return None
 
@@ -354,108 +331,3 @@ def _messages(catalog: Catalog) -> Iterator[Message]:
         yield Message(problem.severity, str(problem))
     for note in catalog.notes:
         yield Message("note", note)
-
-
-@contextmanager
-def _new_generation(place: _Place) -> Iterator[Path | None]:
-    """Give a new empty folder, removed afterwards unless it was swapped in; None where there cannot be one."""
-    import tempfile
-
-    folder: Path | None = None
-    try:
-        place.folder.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="new-", dir=place.folder))
-    except OSError:
-        yield None
-        return
-    try:
-        yield folder
-    except IndexBroken:
-        # The engine could not write: a full disk, most likely. The caller builds in memory.
-        pass
-    finally:
-        _remove(folder)
-
-
-def _swap_in(
-    place: _Place, folder: Path, meta: dict[str, Any], *, known: Mapping[str, Sequence[Any]] | None = None
-) -> bool:
-    """Make a new folder the current generation; ``known`` has the size and hash of files that it shares."""
-    from hashlib import sha256
-
-    try:
-        files: dict[str, Sequence[Any]] = {}
-        for path in sorted(folder.iterdir()):
-            if known and path.name in known and path.stat().st_nlink > 1:
-                files[path.name] = known[path.name]
-            elif not path.name.endswith(".lock"):
-                data = path.read_bytes()
-                files[path.name] = (len(data), sha256(data).hexdigest())
-        generation = folder.with_name("gen-" + folder.name.removeprefix("new-"))
-        folder.rename(generation)
-    except OSError:
-        return False
-    if not _write_meta(place.folder, meta | {"generation": generation.name, "files": files}):
-        _remove(generation)
-        return False
-    _clean(place.folder, generation.name)
-    return True
-
-
-def _write_meta(folder: Path, meta: dict[str, Any]) -> bool:
-    import tempfile
-
-    try:
-        descriptor, name = tempfile.mkstemp(prefix="new-meta-", dir=folder)
-    except OSError:
-        return False
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(meta, file)
-        Path(name).replace(folder / "meta.json")
-    except OSError:
-        _remove(Path(name))
-        return False
-    return True
-
-
-def _forget(place: _Place) -> None:
-    _remove(place.folder / "meta.json")
-
-
-def _clean(folder: Path, current: str) -> None:
-    """Remove older generations, what crashed builds left, and the indexes of layers that nobody asks for any more."""
-    now = time.time()
-    for path in _children(folder):
-        left = path.name.startswith("new-") and now - _modified(path) > _ABANDONED_SECONDS
-        if left or (path.name.startswith("gen-") and path.name != current):
-            _remove(path)
-    for other in _children(folder.parent):
-        if other != folder and now - _modified(other / "meta.json") > _UNUSED_SECONDS:
-            _remove(other)
-
-
-def _children(folder: Path) -> list[Path]:
-    try:
-        return list(folder.iterdir())
-    except OSError:
-        return []
-
-
-def _modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return time.time()
-
-
-def _remove(path: Path) -> None:
-    import shutil
-
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        try:
-            path.unlink(missing_ok=True)
-        except OSError:
-            return

@@ -13,13 +13,13 @@ The engine counts words of replaced documents until it is built anew, so after `
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tooldisco_cli.catalog.footprint import manifests_of
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.names import name_keys, tool_named, tools_with_key
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tantivy import Searcher
 
     from tooldisco_cli.catalog.snapshot import Catalog, Entry
+    from tooldisco_cli.catalog.tool import Tool
 
 RECORD = "manifests.json"
 MOST_UPDATES = 40
@@ -67,54 +68,29 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 
 def changed_tools(record: Mapping[str, Any], rows: Sequence[str]) -> list[Entry] | None:
     """Return the tools of the manifests that differ, as they are now; None when more than what tools say differs."""
-    from tooldisco_cli.catalog.layers import read_manifest
-    from tooldisco_cli.catalog.snapshot import Entry
-    from tooldisco_cli.catalog.tool import Layer, Source
+    from tooldisco_cli.catalog.layers import LoadedLayer, read_manifest
+    from tooldisco_cli.catalog.loading import assemble
+    from tooldisco_cli.catalog.tool import Layer
 
     before, after = set(record["rows"]), set(rows)
-    gone, come = _files(before - after), _files(after - before)
+    gone, come = manifests_of(before - after), manifests_of(after - before)
     if gone is None or come is None or gone != come or record["updates"] >= MOST_UPDATES or len(come) > MOST_FILES:
         return None
-    found = []
+    found: list[Entry] = []
     for path in sorted(come):
-        plain = record["plain"].get(path)
-        manifest = read_manifest(path) if plain else None
-        if manifest is None or manifest.problems:
+        if path not in record["plain"]:
             return None
-        kind, folder, known = plain
-        declared = manifest.declarations
-        if sorted(known) != sorted(_identity(one.tool) for one in declared) or not all(
-            one.tool.enabled for one in declared
-        ):
+        kind, folder, known = record["plain"][path]
+        catalog = assemble([LoadedLayer(Layer(kind, folder), (read_manifest(path),))])
+        if catalog.problems or sorted(known) != sorted(_identity(entry.tool) for entry in catalog):
             return None
-        layer = Layer(kind, folder)
-        found += [
-            Entry(
-                tool=one.tool,
-                source=Source(layer, one.path, one.line),
-                digest=one.digest,
-                versions=(one.tool.version,),
-                server=one.server,
-            )
-            for one in declared
-        ]
+        found += catalog
     return found
 
 
-def _identity(tool: Any) -> list[Any]:
+def _identity(tool: Tool) -> list[Any]:
     """Return what of a tool concerns others: what calls it, and which version it is."""
     return [tool.name, tool.version, list(tool.aliases), list(tool.deprecated_versions)]
-
-
-def _files(rows: set[str]) -> set[str] | None:
-    """Return the paths of the manifests that some rows of a footprint tell of; None for rows of another kind."""
-    paths = set()
-    for row in rows:
-        parts = row.split("\0")
-        if len(parts) != 5:
-            return None
-        paths.add(os.path.join(parts[0], parts[1]))  # noqa: PTH118 - as the manifests' own paths are made
-    return paths
 
 
 def updated(old: Path, new: Path, entries: Sequence[Entry]) -> Searcher | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tooldisco_cli import paths
+from tooldisco_cli.atomic import replacing
 from tooldisco_cli.search.documents import schema_texts
 from tooldisco_cli.search.folding import fold
 from tooldisco_cli.search.words import identifier_words, runs
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tantivy import DocAddress
 
+    from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.search.encoders import Encoder
     from tooldisco_cli.search.index import SearchIndex
 
@@ -106,7 +108,7 @@ def encoded(
     *,
     environment: Mapping[str, str] | None = None,
     use_cache: bool = True,
-    tell: Callable[[int, int], None] | None = None,
+    tell: Tell | None = None,
 ) -> Vectors:
     """Return the vectors of tools: kept ones where a text was encoded before, the others encoded now.
 
@@ -141,7 +143,7 @@ def vectors_of(
     *,
     environment: Mapping[str, str] | None = None,
     use_cache: bool = True,
-    tell: Callable[[int, int], None] | None = None,
+    tell: Tell | None = None,
 ) -> Vectors:
     """Return the vectors of an index's tools, as ``encoded`` does. Raises IndexBroken."""
     return encoded(meanings(index), encoder, environment=environment, use_cache=use_cache, tell=tell)
@@ -177,20 +179,12 @@ def _read(file: Path, encoder: Encoder) -> dict[bytes, NDArray[Any]]:
 
 def _write(file: Path, encoder: Encoder, vectors: Mapping[bytes, NDArray[Any]]) -> None:
     """Replace the file whole, so that no reader ever sees half of one; where that cannot be, nothing is kept."""
-    import tempfile
-
     import numpy as np
 
     rows = np.empty(len(vectors), dtype=_record(encoder))
     for number, (key, vector) in enumerate(vectors.items()):
         rows[number] = (np.void(key), vector)
-    name = ""
-    try:
+    with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix="new-", suffix=".npy", dir=file.parent)
-        with os.fdopen(descriptor, "wb") as opened:
+        with replacing(file) as opened:
             np.save(opened, rows, allow_pickle=False)
-        Path(name).replace(file)
-    except OSError:
-        if name:
-            Path(name).unlink(missing_ok=True)
