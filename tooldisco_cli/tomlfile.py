@@ -249,6 +249,11 @@ def encode(document: Mapping[str, Any]) -> str | Faults:
 
 def decode_json(cls: type[T], encoded: str, document: Mapping[str, Any]) -> T | Faults:
     """Return what :func:`encode` made of ``document`` as a ``cls``; ``document`` itself only explains faults."""
+    from tooldisco_cli.quickdecode import quickly_decoded
+
+    made = quickly_decoded(cls, encoded)
+    if made is not None:
+        return made
     # JSON mode of pydantic is strict about types and still takes lists for tuples and text for dates.
     adapter: TypeAdapter[T] = _adapter(cast("Any", cls))
     try:
