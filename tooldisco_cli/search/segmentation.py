@@ -1,35 +1,96 @@
-"""Cutting Chinese into words for the index; only here is a dictionary loaded, and only while an index is built.
+"""Cutting Chinese into words for the index; only here is a dictionary read, and only while an index is written.
 
 rjieba (Rust, same dictionary and rules as jieba) is used where it is installed, else jieba itself. A query is cut
 against the finished index, so which of the two built it does not matter to a search.
+
+Loading jieba's dictionary takes several times as long as a whole search, so a few texts, such as those of one edited
+manifest, are cut with the dictionary left on disk: jieba's own code, asking for each word where it lies in the file.
 """
 
 from __future__ import annotations
 
+import mmap
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from tooldisco_cli import paths
 from tooldisco_cli.search.stopwords import STOP_WORDS
 from tooldisco_cli.search.words import bigrams, index_words, runs, stems
 
+Cut = Callable[[str], Iterator[str]]
+
+_ON_DISK_CHARACTERS = 100_000
+"""Cutting as much from disk takes about as much longer as loading the dictionary would take."""
+_ON_DISK_BYTES = 5_071_852
+_ON_DISK_TOTAL = 60_101_967
+"""The size of the dictionary whose order we know, and the sum of its frequencies."""
+_MISPLACED = ("吉林人民出版社", "吉林大学", "吉林工业大学", "高富帅")
+
+
+class _Cutter:
+    """Cuts with the dictionary on disk at first, and with a loaded one when that becomes the quicker way."""
+
+    def __init__(self) -> None:
+        self._on_disk = 0
+        self._cut: Cut | None = None
+
+    def __call__(self, run: str) -> Iterator[str]:
+        if self._cut is None or self._on_disk <= _ON_DISK_CHARACTERS < self._on_disk + len(run):
+            self._on_disk += len(run)
+            self._cut = _cut_from_disk() if self._on_disk <= _ON_DISK_CHARACTERS else None
+            self._cut = self._cut or _cut_from_memory()
+        else:
+            self._on_disk += len(run)
+        return self._cut(run)
+
 
 @cache
-def _cutter() -> Callable[[str], list[str]]:
+def _cutter() -> Callable[[str], Iterator[str]]:
     try:
         import rjieba  # type: ignore[import-not-found,unused-ignore]  # optional
     except ImportError:
-        import logging
+        return _Cutter()
+    return lambda run: iter(rjieba.cut_for_search(run))
 
+
+def _jieba() -> Any:
+    import logging
+
+    with _without("pkg_resources"):
         import jieba
 
-        jieba.setLogLevel(logging.ERROR)
-        # jieba keeps its parsed dictionary as marshalled data in a file of a fixed name, and reads whatever is there:
-        # in a folder for everybody, somebody else could have put it there.
-        jieba.dt.tmp_dir = _own_folder()
-        return lambda run: list(jieba.cut_for_search(run))
-    return lambda run: list(rjieba.cut_for_search(run))
+    jieba.setLogLevel(logging.ERROR)
+    return jieba
+
+
+@contextmanager
+def _without(name: str) -> Iterator[None]:
+    """Let a module that would be imported count as missing: jieba does as well without, and it takes long to import.
+
+    It also warns of itself in its newer versions.
+    """
+    loaded = name in sys.modules
+    if not loaded:
+        sys.modules[name] = None  # type: ignore[assignment]  # documented to make an import fail
+    try:
+        yield
+    finally:
+        if not loaded:
+            sys.modules.pop(name, None)
+
+
+def _cut_from_memory() -> Cut:
+    jieba = _jieba()
+    # jieba keeps its parsed dictionary as marshalled data in a file of a fixed name, and reads whatever is there:
+    # in a folder for everybody, somebody else could have put it there.
+    jieba.dt.tmp_dir = _own_folder()
+    cut: Cut = jieba.cut_for_search
+    return cut
 
 
 def _own_folder() -> str:
@@ -39,6 +100,79 @@ def _own_folder() -> str:
     except OSError:
         return tempfile.mkdtemp(prefix="tooldisco-jieba-")
     return str(folder)
+
+
+def _cut_from_disk() -> Cut | None:
+    """Return what cuts Chinese with the dictionary on disk; None where that is not the one we know."""
+    jieba = _jieba()
+    place = Path(jieba.__file__).with_name("dict.txt")
+    try:
+        with place.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):
+        return None
+    if len(data) != _ON_DISK_BYTES:
+        return None
+    tokenizer = jieba.Tokenizer()
+    tokenizer.FREQ, tokenizer.total, tokenizer.initialized = FrequenciesOnDisk(data), _ON_DISK_TOTAL, True
+    cut: Cut = tokenizer.cut_for_search
+    return cut
+
+
+class FrequenciesOnDisk:
+    """The frequency of each Chinese word of jieba's dictionary, and 0 of what a word begins with, as jieba asks.
+
+    ``data`` has a line ``word frequency kind`` for each. Those that begin with a Chinese character are sorted, but
+    for the words of ``misplaced``, which stand too early.
+    """
+
+    def __init__(self, data: mmap.mmap | bytes, misplaced: Iterable[str] = _MISPLACED) -> None:
+        self._data = data
+        self._first = data.find("\n一 ".encode()) + 1
+        self._known: dict[str, int | None] = {}
+        self._skipped: dict[int, int] = {}
+        places = {data.find(f"\n{word} ".encode()) + 1: word for word in misplaced}
+        for at in sorted(places, reverse=True):
+            after = data.find(b"\n", at) + 1
+            self._skipped[at] = self._skipped.get(after, after)
+            self._known[places[at]] = self._frequency(at + len(places[at].encode()))
+        for word in list(self._known):
+            for end in range(1, len(word)):
+                self._known[word[:end]] = self.get(word[:end], 0)
+
+    def get(self, word: str, default: int | None = None) -> int | None:
+        """Return how often a word was counted, 0 when only longer words begin so, ``default`` for neither."""
+        if word not in self._known:
+            self._known[word] = self._look_up(word.encode())
+        found = self._known[word]
+        return default if found is None else found
+
+    def __contains__(self, word: str) -> bool:
+        return self.get(word) is not None
+
+    def __getitem__(self, word: str) -> int:
+        found = self.get(word)
+        if found is None:
+            raise KeyError(word)
+        return found
+
+    def _look_up(self, word: bytes) -> int | None:
+        data, low, high = self._data, self._first, len(self._data)
+        while low < high:
+            middle = data.rfind(b"\n", low, (low + high) // 2) + 1 or low
+            line = self._skipped.get(middle, middle)
+            if line < high and data[line : data.find(b" ", line)] < word:
+                low = data.find(b"\n", line) + 1
+            else:
+                high = middle
+        low = self._skipped.get(low, low)
+        end = low + len(word)
+        if not word or data[low:end] != word:
+            return None
+        return self._frequency(end) if data[end : end + 1] == b" " else 0
+
+    def _frequency(self, end: int) -> int:
+        return int(self._data[end + 1 : self._data.find(b" ", end + 1)])
 
 
 @cache
