@@ -7,7 +7,7 @@ Written into ``tooldisco_cli/search/data``; ``LICENSES.md`` there says what come
 
 ``characters.txt``
     Two lines of equal length: characters, and what each becomes when text is folded (traditional to simplified).
-``terms.tsv.xz``
+``terms.tsv.gz``
     One Chinese word a line, sorted: word, pinyin without tones, English translations (stemmed words joined by
     ``_``, most usual first, separated by ``|``). It is read only while an index is built.
 """
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import lzma
 import re
 from collections import defaultdict
 from importlib.util import find_spec
@@ -156,8 +155,8 @@ def main() -> None:
         )
         if terms or len(word) == 1:
             rows.append(f"{word}\t{reading}\t{'|'.join(terms)}")
-    packed = lzma.compress("\n".join(rows).encode(), preset=9 | lzma.PRESET_EXTREME)
-    (folder / "terms.tsv.xz").write_bytes(packed)
+    packed = gzip.compress("\n".join(rows).encode(), 9, mtime=0)
+    (folder / "terms.tsv.gz").write_bytes(packed)
     print(f"{len(table)} characters, {len(rows)} words, {len(packed)} bytes")
 
 
