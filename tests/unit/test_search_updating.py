@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_search_store import builds, environment, old  # noqa: F401 - fixtures
+from test_search_store import builds, environment, loads  # noqa: F401 - fixtures
 
 from tooldisco_cli.search import store, updating
 from tooldisco_cli.search.answer import Answer
@@ -70,6 +70,16 @@ def kept(layer: Layer, environment: dict[str, str]) -> list[Answer]:  # noqa: F8
     return ask(answers, [layer.folder], environment=environment)[0]
 
 
+def anew(layer: Layer, environment: dict[str, str]) -> list[Answer]:  # noqa: F811
+    return ask(answers, [layer.folder], environment=environment, use_cache=False)[0]
+
+
+def found_by_name(layer: Layer, environment: dict[str, str], name: str, **options) -> list[str]:  # noqa: F811
+    """Return the tools that a search for a name puts first because it calls them."""
+    hits, _ = ask(lambda index: index.search(name, limit=9).hits, [layer.folder], environment=environment, **options)
+    return [f"{hit.name} {hit.version} {hit.description}" for hit in hits if hit.relevance_score == 1.0]
+
+
 def test_an_edit_is_taken_in_without_building(layer, environment, builds):  # noqa: F811
     kept(layer, environment)
     layer.write(3, manifest(3, "Feed the zebra of the zoo"))
@@ -92,41 +102,112 @@ def test_a_word_new_to_the_index_is_found_in_the_other_language(layer, environme
     assert len(builds) == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        'name = "tool_3"\nversion = "2.0"',
-        'name = "tool_33"',
-        'name = "tool_3"\naliases = ["tool_4"]',
-        'name = "tool_3"\nenabled = false',
-        'name = "tool_3"\nno_such_key = 1',
-        'name = "tool_3"\n[[tool]]\nname = "another"\ndescription = "x"\ncommand.argv = ["x"]',
-        "broken",
-    ],
-)
-def test_more_than_what_a_tool_says_is_built_anew(layer, environment, builds, change):  # noqa: F811
-    kept(layer, environment)
-    layer.write(3, "= [" if change == "broken" else manifest(3, "Pack").replace('name = "tool_3"', change))
-    after = kept(layer, environment)
-    assert len(builds) == 2
-    assert after == kept(layer, environment)
-
-
-def test_a_file_that_came_or_went_is_built_anew(layer, environment, builds):  # noqa: F811
+def test_a_file_that_comes_or_goes_is_taken_in_alone(layer, environment, builds, loads):  # noqa: F811
     kept(layer, environment)
     layer.write(9, manifest(9, "Feed the zebra"))
     assert "tool_9" in names(kept(layer, environment))[QUERIES.index("zebra")]
     (layer.folder / "9.toml").unlink()
     assert "tool_9" not in names(kept(layer, environment))[QUERIES.index("zebra")]
-    assert len(builds) == 3
+    assert found_by_name(layer, environment, "tool_9") == []
+    assert (len(builds), len(loads)) == (1, 1)
 
 
-def test_tools_that_share_a_name_or_spelling_are_built_anew(layer, environment, builds):  # noqa: F811
-    layer.write(8, manifest(8, "One", 'aliases = ["shared"]'))
-    layer.write(9, manifest(9, "Two").replace('name = "tool_9"', 'name = "Tool-8"'))
+def test_a_renamed_tool_is_taken_in_alone(layer, environment, builds, loads):  # noqa: F811
     kept(layer, environment)
-    layer.write(8, manifest(8, "Another", 'aliases = ["shared"]'))
+    layer.write(3, manifest(33, "Feed the zebra"))
+    assert found_by_name(layer, environment, "tool_33") == ["tool_33 1.0 Feed the zebra"]
+    assert found_by_name(layer, environment, "tool_3") == []
+    assert (len(builds), len(loads)) == (1, 1)
+
+
+def test_tools_that_come_stand_in_the_order_of_names(layer, environment, builds):  # noqa: F811
+    for number in (30, 10, 50):
+        layer.write(number, manifest(number, "The very same words"))
     kept(layer, environment)
+    for number in (41, 20, 40, 15, 60, 42):
+        layer.write(number, manifest(number, "The very same words"))
+        kept(layer, environment)
+    hits, _ = ask(
+        lambda index: index.search("very same words", limit=20).hits, [layer.folder], environment=environment
+    )
+    found = [hit.name for hit in hits if hit.layer == "tools-dir"]
+    assert found == [f"tool_{number}" for number in (10, 15, 20, 30, 40, 41, 42, 50, 60)]
+    assert len(builds) == 1
+
+
+def test_a_name_that_others_mention_is_no_word_of_theirs(layer, environment, builds, loads):  # noqa: F811
+    layer.write(7, manifest(7, "Pack a bag. For a zebra use tool_8."))
+    kept(layer, environment)
+    zebra = QUERIES.index("zebra")
+    assert names(kept(layer, environment))[zebra] == ["tool_7"]
+    layer.write(8, manifest(8, "Feed the zebra"))
+    assert names(kept(layer, environment))[zebra] == ["tool_8"]
+    layer.write(8, manifest(88, "Feed the zebra"))
+    assert set(names(kept(layer, environment))[zebra]) == {"tool_88", "tool_7"}
+    (layer.folder / "8.toml").unlink()
+    assert names(kept(layer, environment))[zebra] == ["tool_7"]
+    assert (len(builds), len(loads)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'name = "tool_3"\naliases = ["tool_4"]',
+        'name = "tool_3"\naliases = ["Tool 4"]',
+        'name = "Tool-4"',
+        'name = "tool_4"\nversion = "2.0"',
+        'name = "tool_4"',
+        'name = "tool_3"\nenabled = false',
+        'name = "send_email"',
+        'name = "tool_3"\nno_such_key = 1',
+        'name = "tool_3"\n[[tool]]\nname = "tool_3"\nversion = "3.0"\ndescription = "x"\ncommand.argv = ["x"]',
+        "broken",
+    ],
+)
+def test_what_concerns_others_is_compared_with_the_whole_catalog(layer, environment, builds, loads, change):  # noqa: F811
+    kept(layer, environment)
+    layer.write(3, "= [" if change == "broken" else manifest(3, "Pack").replace('name = "tool_3"', change))
+    kept(layer, environment)
+    assert (len(builds), len(loads)) == (1, 2)
+    for called in ("tool_3", "tool_4", "Tool 4", "send_email"):
+        anew = found_by_name(layer, environment, called, use_cache=False)
+        assert found_by_name(layer, environment, called) == anew
+    layer.write(3, manifest(3, TEXTS[3]))
+    assert found_by_name(layer, environment, "tool_3") == [f"tool_3 1.0 {TEXTS[3]}"]
+    assert found_by_name(layer, environment, "tool_4") == [f"tool_4 1.0 {TEXTS[4]}"]
+
+
+def test_a_lower_layers_tool_comes_back(layer, environment, tmp_path, loads):  # noqa: F811
+    layer.write(9, manifest(9, "Feed the zebra").replace("tool_9", "send_email"))
+    kept(layer, environment)
+    (layer.folder / "9.toml").unlink()
+    hits, _ = ask(lambda index: index.search("send_email").hits, [layer.folder], environment=environment)
+    assert (hits[0].name, hits[0].layer) == ("send_email", "shipped")
+    assert len(loads) == 2
+
+
+def test_messages_follow_the_manifests(layer, environment):  # noqa: F811
+    def messages() -> list[str]:
+        return [message.text for message in ask(answers, [layer.folder], environment=environment)[1]]
+
+    assert messages() == []
+    layer.write(3, manifest(3, "Pack", "no_such_key = 1"))
+    assert "no_such_key" in messages()[0]
+    layer.write(4, manifest(4, "Pack"))
+    assert "no_such_key" in messages()[0]
+    layer.write(3, manifest(3, "Pack"))
+    assert messages() == []
+
+
+def test_after_a_part_was_replaced_it_is_built_anew(layer, environment, builds, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(updating, "MOST_FILES", 3)
+    for number in range(100, 120):
+        layer.write(number, manifest(number, f"Number {number}"))
+    kept(layer, environment)
+    for round_ in range(2):
+        for number in range(100, 119):
+            layer.write(number, manifest(number, f"Number {number} {round_}"))
+        kept(layer, environment)
     assert len(builds) == 2
 
 
@@ -177,21 +258,32 @@ def test_where_links_cannot_be_made_files_are_copied(layer, environment, builds,
     assert verify(place) == []
 
 
-@settings(max_examples=12)
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=6))
-def test_any_edits_answer_as_an_index_built_anew(tmp_path_factory, edits):
+ALIASES = ["", 'aliases = ["tool_2"]', 'aliases = ["shared"]', 'version = "2.0"', "enabled = false", "faulty = 1"]
+CHANGES = st.tuples(
+    st.integers(0, 8),
+    st.none() | st.tuples(st.integers(0, 9), st.sampled_from(TEXTS), st.sampled_from(ALIASES)),
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(CHANGES, min_size=1, max_size=8))
+def test_any_changes_answer_as_an_index_built_anew(tmp_path_factory, changes):
     home = tmp_path_factory.mktemp("updates")
     layer = Layer(home / "layer")
     for number, text in enumerate(TEXTS):
         layer.write(number, manifest(number, text))
     environment = {"TOOLDISCO_HOME": str(home / "home")}  # noqa: F811
     kept(layer, environment)
-    for number, text in edits:
-        layer.write(number, manifest(number, TEXTS[text]))
+    for file, change in changes:
+        if change is None:
+            (layer.folder / f"{file}.toml").unlink(missing_ok=True)
+        else:
+            layer.write(file, manifest(*change))
         kept(layer, environment)
-    updated = kept(layer, environment)
-    anew = ask(answers, [layer.folder], environment=environment, use_cache=False)[0]
-    for one, other in zip(updated, anew, strict=True):
+    everything = [f"tool_{number}" for number in range(10)] + ["shared"]
+    for name in everything:
+        assert found_by_name(layer, environment, name) == found_by_name(layer, environment, name, use_cache=False)
+    for one, other in zip(kept(layer, environment), anew(layer, environment), strict=True):
         assert {hit.name for hit in one.hits} == {hit.name for hit in other.hits} or (
             # The engine still counts the words of what was replaced, so hits that were about equal may change places.
             abs(one.hits[-1].relevance_score - other.hits[-1].relevance_score) < 0.15

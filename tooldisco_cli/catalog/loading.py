@@ -7,6 +7,7 @@ from a cache: :func:`assemble` touches no file.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,19 +156,31 @@ def assemble(
     stack = _Stack(pins, list(problems))
     if pins.damage:
         stack.notes.append(pins.damage)
-    kept: list[Layer] = []
+    layers = list(layers)
     for loaded in layers:
-        kept.append(loaded.layer)
         stack.add(loaded)
     by_name = {name: _entries(stack.by_name[name]) for name in sorted(stack.by_name) if stack.by_name[name]}
     alias_problems, alias_notes = _alias_collisions(by_name)
     return Catalog(
         by_name=by_name,
-        layers=tuple(kept),
+        layers=tuple(loaded.layer for loaded in layers),
         problems=(*stack.problems, *alias_problems),
         notes=(*stack.notes, *alias_notes),
         servers=dict(servers or {}),
+        contested=_contested(layers),
     )
+
+
+def _contested(layers: Iterable[LoadedLayer]) -> dict[str, frozenset[str]]:
+    stated: dict[str, list[Declaration]] = defaultdict(list)
+    for loaded in layers:
+        for declaration in loaded.declarations():
+            stated[declaration.tool.name].append(declaration)
+    return {
+        name: frozenset(declaration.path for declaration in declarations)
+        for name, declarations in stated.items()
+        if len(declarations) > 1 or not declarations[0].tool.enabled
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ import unicodedata
 
 def normalised_name(name: str) -> str:
     """Return the form in which ``sendEmail``, ``send-email`` and ``Send Email`` are the same: ``send_email``."""
+    if name.isascii() and name.islower() and name.isidentifier() and "__" not in name and name[0] != "_" != name[-1]:
+        return name  # as most names are written
     text = unicodedata.normalize("NFKC", name).strip()
     text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", text)
     return re.sub(r"[\W_]+", "_", text).strip("_").lower()

@@ -70,6 +70,8 @@ class Catalog:
     notes: tuple[str, ...] = ()
     servers: Mapping[str, McpServer] = field(default_factory=dict)
     """MCP servers declared in settings, by name."""
+    contested: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Names that a mask or more than one declaration has a say in, with the manifests that these stand in."""
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:

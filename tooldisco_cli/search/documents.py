@@ -10,14 +10,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tooldisco_cli.search.folding import fold
-from tooldisco_cli.search.names import name_keys
+from tooldisco_cli.search.names import exact_key, mention_key, name_keys
 
 if TYPE_CHECKING:
     from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.catalog.snapshot import Entry
+    from tooldisco_cli.catalog.tool import Tool
 
 FIELD_WEIGHTS: Mapping[str, int] = {
     "name": 3,
@@ -37,6 +38,9 @@ COUNTED_ONCE = frozenset({"parameters", "parameter_texts", "enum"})
 
 MAX_CHARACTERS = 20_000
 """What is indexed of one field; the rest of a longer text is stored but not searched."""
+
+PLACES_APART = 1 << 32
+"""Between the places of two tools, in an index just built: room for tools that come later."""
 
 _SENTENCES = re.compile(r"(?<=[.;!?])\s+|(?<=[。；！？])|[\n()（）]+")
 _NAMES = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
@@ -109,6 +113,12 @@ def without_siblings(description: str, others: Container[str], own: str) -> str:
     return text if text.strip() else description
 
 
+def mentioned(tool: Tool) -> list[str]:
+    """Return what in a tool's description could name another tool of a catalog, each once."""
+    folded = fold(tool.description[:MAX_CHARACTERS])
+    return [name for name in dict.fromkeys(_NAMES.findall(folded)) if name != tool.name]
+
+
 def stored_document(entry: Entry) -> dict[str, Any]:
     """Return the JSON that the engine keeps of a tool: all that a hit, an explanation or a regex search needs."""
     tool = entry.tool
@@ -138,37 +148,52 @@ def dump(document: Mapping[str, Any]) -> bytes:
         return json.dumps(document, separators=(",", ":"), default=str).encode("ascii")
 
 
-def _holders(entries: Iterable[Entry]) -> dict[str, tuple[bool, str]]:
-    """Return what each name key reaches first, as the catalog resolves it: whether by a tool's own name, and whose.
+class Claim(NamedTuple):
+    """A tool with the keys that call it, and whether none of its keys is another tool's, too."""
 
-    Trusted tools come before others and names before aliases, so that a project cannot take over a word that
-    reaches another tool.
+    entry: Entry
+    keys: list[str]
+    alone: bool
+
+
+def claims_of(entries: Iterable[Entry]) -> list[Claim]:
+    """Return what calls each tool, by name.
+
+    Those are the keys that it holds, and other spellings of its own name that it shares. Trusted tools hold theirs
+    before others, and names before aliases, as the catalog resolves them. Of an untrusted tool a word counts only
+    when no spelling of it reaches another tool, so that a project cannot take over a word.
     """
-    holders: dict[str, tuple[bool, str]] = {}
-    for own in (True, False):
-        for entry in sorted(entries, key=lambda entry: not entry.trusted):
-            for name in (entry.name,) if own else entry.tool.aliases:
-                for key in name_keys(name):
-                    holders.setdefault(key, (own, entry.name))
-    return holders
-
-
-def _claimed(entry: Entry, holders: Mapping[str, tuple[bool, str]]) -> Iterator[str]:
-    """Yield the keys that call a tool: those it holds, and other spellings of its own name that it shares.
-
-    Of an untrusted tool a word counts only when no spelling of it reaches another tool.
-    """
-    for name in (entry.name, *entry.tool.aliases):
-        keys = list(name_keys(name))
-        held = [key for key in keys if holders[key][1] == entry.name]
-        if entry.trusted:
-            yield from keys if name == entry.name else held
-        elif len(held) == len(keys):
-            yield from held
+    ordered = sorted(entries, key=lambda entry: entry.name)
+    spelled = [[tuple(name_keys(word)) for word in (entry.name, *entry.tool.aliases)] for entry in ordered]
+    # Sorting by trust keeps the order by name within.
+    precedence = sorted(range(len(ordered)), key=lambda number: not ordered[number].trusted)
+    holders: dict[str, int] = {}
+    for number in precedence:
+        for key in spelled[number][0]:
+            holders.setdefault(key, number)
+    for number in precedence:
+        for keys in spelled[number][1:]:
+            for key in keys:
+                holders.setdefault(key, number)
+    counts = Counter(key for words in spelled for key in {key for keys in words for key in keys})
+    claims = []
+    for number, entry in enumerate(ordered):
+        claimed: dict[str, None] = {}
+        for place, keys in enumerate(spelled[number]):
+            held = [key for key in keys if holders[key] == number]
+            if entry.trusted:
+                claimed.update(dict.fromkeys(held if place else keys))
+            elif len(held) == len(keys):
+                claimed.update(dict.fromkeys(held))
+        claims.append(Claim(entry, list(claimed), all(counts[key] == 1 for keys in spelled[number] for key in keys)))
+    return claims
 
 
 def tool_document(entry: Entry, place: int, names: Container[str], keys: Iterable[str]) -> dict[str, Any]:
-    """Return the engine's document of a tool: its place, every name of the catalog, and the keys that call it."""
+    """Return the engine's document of a tool: its place, every name of the catalog, and the keys that call it.
+
+    Its ``names`` also tell of the tool itself and of what it mentions, for updates.
+    """
     from tooldisco_cli.search.engine import utf8
     from tooldisco_cli.search.segmentation import index_terms
 
@@ -187,7 +212,7 @@ def tool_document(entry: Entry, place: int, names: Container[str], keys: Iterabl
     return {
         "text": " ".join(words),
         "grams": " ".join(grams),
-        "names": " ".join(keys),
+        "names": " ".join([exact_key(tool.name), *keys, *map(mention_key, mentioned(tool))]),
         "category": utf8(tool.category),
         "tag": [utf8(tag) for tag in tool.tags],
         "place": 2 * place + (not tool.annotations.read_only),
@@ -200,25 +225,13 @@ def engine_documents(entries: Iterable[Entry], tell: Tell | None = None) -> Iter
     from tooldisco_cli.search.bridge import bridge_terms
 
     vocabulary: Counter[str] = Counter()
-    ordered = sorted(entries, key=lambda entry: entry.name)
-    all_names = {entry.name for entry in ordered}
-    holders = _holders(ordered)
-    for place, entry in enumerate(ordered):
-        document = tool_document(entry, place, all_names, dict.fromkeys(_claimed(entry, holders)))
+    claims = claims_of(entries)
+    names = {entry.name for entry, _, _ in claims}
+    for number, (entry, keys, _) in enumerate(claims, 1):
+        document = tool_document(entry, number * PLACES_APART, names, keys)
         vocabulary.update(set(document["text"].split(" ")))
         yield document
-        if tell and place % 100 == 99:
-            tell(place + 1, len(ordered))
+        if tell and number % 100 == 0:
+            tell(number, len(claims))
     vocabulary.pop("", None)
     yield {"bridge": " ".join(bridge_terms(vocabulary))}
-
-
-def own_keys(entry: Entry) -> list[str]:
-    """Return every key of a tool's name and aliases."""
-    return list(dict.fromkeys(key for name in (entry.name, *entry.tool.aliases) for key in name_keys(name)))
-
-
-def alone_with_keys(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the tools none of whose keys is another's, too: they are called by all of them whatever else changes."""
-    counts = Counter(key for entry in entries for key in own_keys(entry))
-    return [entry for entry in entries if all(counts[key] == 1 for key in own_keys(entry))]

@@ -75,19 +75,16 @@ def write(documents: Iterable[Mapping[str, Any]], folder: Path | None) -> Search
         return index.searcher()
 
 
-def replace(
-    folder: Path, documents: Mapping[str, Mapping[str, Any]], others: Iterable[Mapping[str, Any]]
-) -> Searcher:
-    """Replace in the index of ``folder`` the document with each key in ``names``, and add others to it."""
+def update(folder: Path, gone: Iterable[str], documents: Iterable[Mapping[str, Any]]) -> Searcher:
+    """Remove from the index of ``folder`` the documents with each key in ``names``, and add others to it."""
     from tantivy import Index
 
     with engine_errors():
         index = Index.open(str(folder))
         writer = index.writer(_SMALL_HEAP, 1)
-        for key, fields in documents.items():
+        for key in gone:
             writer.delete_documents_by_term("names", key)
-            writer.add_document(_document(fields))
-        for fields in others:
+        for fields in documents:
             writer.add_document(_document(fields))
         writer.commit()
         writer.wait_merging_threads()
@@ -143,6 +140,13 @@ def stored(searcher: Searcher, address: DocAddress) -> bytes | None:
     """Return the stored JSON of a document, or None for one that is not a tool."""
     found = searcher.doc(address).get_first("document")
     return None if found is None else bytes(found)
+
+
+def any_has(searcher: Searcher, field: str, term: str) -> bool:
+    """Whether a document that is still there has a term in a field."""
+    from tantivy import Query
+
+    return bool(searcher.search(Query.term_query(schema(), field, term, "basic"), 1, count=False).hits)
 
 
 def everything(searcher: Searcher) -> list[DocAddress]:

@@ -6,7 +6,6 @@ A name counts as called when the query is that name, when it is written like an 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -41,15 +40,27 @@ def name_keys(name: str) -> Iterator[str]:
         yield normalised
 
 
+def exact_key(name: str) -> str:
+    """Return the key of the one tool that has exactly this name, whatever others have it as an alias or spelling."""
+    return "!" + "\x1f".join(name.split())
+
+
+def mention_key(name: str) -> str:
+    """Return the key of the tools whose descriptions mention a name, be it a tool's or not."""
+    return "@" + name
+
+
 def named_tools(searcher: Searcher, query: str) -> list[DocAddress]:
     """Return the tools that a query calls by name or alias, in its order; of one name, by the catalog's order."""
     found: dict[tuple[int, int], DocAddress] = {}
     for keys in _called(searcher, fold(query[:MAX_NAMED_QUERY]).strip()):
-        key = next((key for key in keys if searcher.doc_freq("names", key)), None)
-        if key is None:
-            continue
-        for address in tools_with_key(searcher, key):
-            found.setdefault((address.segment_ord, address.doc), address)
+        for key in keys:
+            # The engine still counts the keys of tools that are gone, so it takes the tools to tell.
+            called = tools_with_key(searcher, key) if searcher.doc_freq("names", key) else []
+            if called:
+                for address in called:
+                    found.setdefault((address.segment_ord, address.doc), address)
+                break
         if len(found) >= _MAX_NAMED:
             break
     return list(found.values())
@@ -57,10 +68,7 @@ def named_tools(searcher: Searcher, query: str) -> list[DocAddress]:
 
 def tool_named(searcher: Searcher, name: str) -> DocAddress | None:
     """Return the tool of exactly this name, whatever others have it as an alias."""
-    for address in tools_with_key(searcher, next(name_keys(name), "=")):
-        if json.loads(engine.stored(searcher, address) or b"{}").get("name") == name:
-            return address
-    return None
+    return next(iter(tools_with_key(searcher, exact_key(name))), None)
 
 
 def tools_with_key(searcher: Searcher, key: str) -> list[DocAddress]:
@@ -69,6 +77,8 @@ def tools_with_key(searcher: Searcher, key: str) -> list[DocAddress]:
 
     query = Query.term_query(engine.schema(), "names", key, "basic")
     addresses = [address for _, address in searcher.search(query, _MAX_NAMED, count=False).hits]
+    if len(addresses) < 2:
+        return addresses
     order = engine.places(searcher, addresses)
     return [addresses[i] for i in sorted(range(len(addresses)), key=order.__getitem__)]
 

@@ -21,7 +21,9 @@ def beginning_with(index: SearchIndex, kind: Kind, prefix: str, limit: int = 500
     searcher = index._searcher
     with engine.engine_errors():
         if kind != "name":
-            return [term for term, _ in searcher.terms_with_prefix(kind, engine.utf8(prefix), limit=limit)]
+            terms = searcher.terms_with_prefix(kind, engine.utf8(prefix), limit=limit)
+            # The engine still lists those of tools that are gone.
+            return [term for term, _ in terms if engine.any_has(searcher, kind, term)]
         keys = searcher.terms_with_prefix("names", "=" + fold(prefix), limit=limit)
         found: dict[str, None] = {}
         for key, _ in keys:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tooldisco_cli import paths
-from tooldisco_cli.catalog.footprint import GRAIN_NS, footprint
+from tooldisco_cli.catalog.footprint import GRAIN_NS, Footprint, footprint
 from tooldisco_cli.errors import IndexBroken
+from tooldisco_cli.search import engine
 from tooldisco_cli.search.generations import (
     FORMAT,
     META,
@@ -32,8 +33,11 @@ from tooldisco_cli.search.index import SearchIndex
 from tooldisco_cli.version import __version__
 
 if TYPE_CHECKING:
+    from tantivy import Searcher
+
     from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.catalog.snapshot import Catalog
+    from tooldisco_cli.search.updating import Change
 
 T = TypeVar("T")
 
@@ -103,7 +107,8 @@ def open_index(
     place = _place(tools_dirs, cwd, environment)
     if use_cache:
         for _ in range(2):  # a generation may be swapped out between reading its name and opening it
-            opened = _from_disk(place) or _updated(place)
+            look = _look(place)
+            opened = _from_disk(place, look) or _with_plain_change(place, look)
             if opened is not None:
                 return opened
             if not os.path.exists(place.folder / META):  # noqa: PTH110 - also when the folder cannot be entered
@@ -118,7 +123,8 @@ def current_index(
     environment: Mapping[str, str] | None = None,
 ) -> SearchIndex | None:
     """Return the kept index when nothing changed since, else None; never builds, for who cannot wait for that."""
-    opened = _from_disk(_place(tools_dirs, cwd, os.environ if environment is None else environment))
+    place = _place(tools_dirs, cwd, os.environ if environment is None else environment)
+    opened = _from_disk(place, _look(place))
     return None if opened is None else opened.tools
 
 
@@ -170,32 +176,52 @@ def _place(tools_dirs: Sequence[str | Path], cwd: Path | None, environment: Mapp
     return _Place(paths.cache_folder(environment) / "index" / key, tuple(map(str, folders)), tuple(map(str, files)))
 
 
-def _from_disk(place: _Place) -> Opened | None:
+class _Look(NamedTuple):
+    """What is kept for some layers, and what their manifests look like now."""
+
+    meta: dict[str, Any]
+    generation: Path
+    now: int
+    seen: Footprint
+    stats: str
+
+    @property
+    def digest(self) -> str:
+        return self.seen.digest + self.stats
+
+
+def _look(place: _Place) -> _Look | None:
+    """Return what is kept, if its files are whole; None where there is nothing to start from."""
     meta = read_meta(place.folder)
-    if meta is None or not _unchanged(place, meta):
+    if meta is None:
         return None
+    now = time.time_ns()
+    seen = footprint(meta["folders"], now - GRAIN_NS)
     generation = place.folder / meta["generation"]
-    if not sizes_hold(generation, meta["files"]):
+    return _Look(meta, generation, now, seen, _stats(place.files)) if sizes_hold(generation, meta["files"]) else None
+
+
+def _from_disk(place: _Place, look: _Look | None) -> Opened | None:
+    if look is None or not _unchanged(place, look):
         return None
     try:
-        index = _open(generation)
+        index = _open(look.generation)
     except IndexBroken:
         return None
-    return Opened(index, tuple(Message(*message) for message in meta["messages"]))
+    return Opened(index, tuple(Message(*message) for message in look.meta["messages"]))
 
 
-def _unchanged(place: _Place, meta: dict[str, Any]) -> bool:
-    now = time.time_ns()
-    if footprint(meta["folders"], now).digest + _stats(place.files) != meta["digest"]:
+def _unchanged(place: _Place, look: _Look) -> bool:
+    if look.digest != look.meta["digest"]:
         return False
-    recent: dict[str, str] = meta["recent"]
+    recent: dict[str, str] = look.meta["recent"]
     if not recent:
         return True
     if _digests(recent) != recent:
         return False
-    if now - meta["built_ns"] > GRAIN_NS:
+    if look.now - look.meta["built_ns"] > GRAIN_NS:
         # The files are older than the grain by now, and what they hold is what was indexed: no need to ask again.
-        write_meta(place.folder, meta | {"recent": {}})
+        write_meta(place.folder, look.meta | {"recent": {}})
     return True
 
 
@@ -261,68 +287,102 @@ def _build(
         tools_dirs, cwd=cwd, settings=settings, environment=environment, use_cache=use_cache, tell=tell
     )
     messages = tuple(_messages(catalog))
+    meta = {
+        "format": FORMAT,
+        "digest": digest,
+        "folders": folders,
+        "recent": recent,
+        "built_ns": started,
+        "messages": messages,
+    }
     if use_cache:
-        with new_generation(place.folder) as folder:
-            if folder is not None:
-                index = SearchIndex.build(catalog, folder, tell=tell)
-                _keep_record(folder, catalog, seen.rows)
-                meta = {
-                    "format": FORMAT,
-                    "digest": digest,
-                    "folders": folders,
-                    "recent": recent,
-                    "built_ns": started,
-                    "messages": messages,
-                }
-                if swap_in(place.folder, folder, meta):
-                    return Opened(index, messages)
+        index = _with_catalog_change(place, catalog, seen.rows, meta) or _anew(place, catalog, seen.rows, meta, tell)
+        if index is not None:
+            return Opened(index, messages)
     return Opened(SearchIndex.build(catalog, tell=tell), messages)
 
 
-def _keep_record(folder: Path, catalog: Catalog, rows: Sequence[str]) -> None:
+def _anew(
+    place: _Place, catalog: Catalog, rows: Sequence[str], meta: dict[str, Any], tell: Tell | None
+) -> SearchIndex | None:
     from tooldisco_cli.search.updating import RECORD, record_of, write_record
 
+    with new_generation(place.folder) as folder:
+        if folder is None:
+            return None
+        index = SearchIndex.build(catalog, folder, tell=tell)
+        try:
+            write_record(folder, record_of(catalog, rows))
+        except OSError:  # without it the index is built anew after each change
+            remove(folder / RECORD)
+        if swap_in(place.folder, folder, meta):
+            return index
+    return None
+
+
+def _with_plain_change(place: _Place, look: _Look | None) -> Opened | None:
+    """Return the index with the manifests that changed taken in; None where the whole catalog is needed for that."""
+    if look is None or not look.meta["digest"].endswith(look.stats):
+        return None
+    from tooldisco_cli.search.updating import plain_change, read_record
+
+    record = read_record(look.generation)
+    if record is None:
+        return None
+    recent = _digests(look.seen.recent)
     try:
-        write_record(folder, record_of(catalog, rows))
-    except OSError:  # without it the index is built anew after each change
-        remove(folder / RECORD)
+        searcher = engine.load(look.generation)
+        with engine.engine_errors():
+            change = plain_change(record, look.seen.rows, searcher)
+    except IndexBroken:
+        return None
+    if change is None:
+        return None
+    anew = {entry.source.path for entry, _, _ in change.come}
+    young = {path: digest for path, digest in look.meta["recent"].items() if path not in anew}
+    if any(_digests([path])[path] != digest for path, digest in young.items() if Path(path).exists()):
+        return None
+    meta = look.meta | {"digest": look.digest, "recent": recent, "built_ns": look.now}
+    index = _updated(place, look.generation, change, searcher, meta)
+    return None if index is None else Opened(index, tuple(Message(*message) for message in meta["messages"]))
 
 
-def _updated(place: _Place) -> Opened | None:
-    """Return the index with what some tools say brought up to date; None where it must be built anew."""
-    meta = read_meta(place.folder)
-    if meta is None or meta["digest"].partition(":")[2] != _stats(place.files).partition(":")[2]:
-        return None
-    generation = place.folder / meta["generation"]
-    if not sizes_hold(generation, meta["files"]):
-        return None
-    from tooldisco_cli.search import updating
+def _with_catalog_change(
+    place: _Place, catalog: Catalog, rows: Sequence[str], meta: dict[str, Any]
+) -> SearchIndex | None:
+    """Return the kept index with only those documents replaced that differ from what the catalog has now."""
+    from tooldisco_cli.search.updating import catalog_change, read_record
 
-    started = time.time_ns()
-    seen = footprint(meta["folders"], started - GRAIN_NS)
-    recent = _digests(seen.recent)
-    record = updating.read_record(generation)
-    tools = updating.changed_tools(record, seen.rows) if record else None
-    if record is None or not tools:
+    kept = read_meta(place.folder)
+    if kept is None:
         return None
-    seen_anew = {entry.source.path for entry in tools}
-    young = {path: digest for path, digest in meta["recent"].items() if path not in seen_anew}
-    if _digests(young) != young:
+    generation = place.folder / kept["generation"]
+    record = read_record(generation) if sizes_hold(generation, kept["files"]) else None
+    change = catalog_change(record, rows, catalog) if record else None
+    if change is None:
         return None
+    try:
+        searcher = engine.load(generation)
+    except IndexBroken:
+        return None
+    return _updated(place, generation, change, searcher, meta | {"files": kept["files"]})
+
+
+def _updated(
+    place: _Place, generation: Path, change: Change, searcher: Searcher, meta: dict[str, Any]
+) -> SearchIndex | None:
+    from tooldisco_cli.search.updating import updated
+
     with new_generation(place.folder) as folder:
         if folder is None:
             return None
         try:
-            searcher = updating.updated(generation, folder, tools)
-            if searcher is None:
-                return None
-            updating.write_record(folder, record | {"rows": list(seen.rows), "updates": record["updates"] + 1})
+            with engine.engine_errors():
+                changed = updated(generation, folder, change, searcher)
         except OSError:
             return None
-        digest = seen.digest + _stats(place.files)
-        changed = {"digest": digest, "recent": recent, "built_ns": started}
-        if swap_in(place.folder, folder, meta | changed, known=meta["files"]):
-            return Opened(SearchIndex(searcher), tuple(Message(*message) for message in meta["messages"]))
+        if changed is not None and swap_in(place.folder, folder, meta, known=meta["files"]):
+            return SearchIndex(changed)
     return None
 
 

@@ -1,115 +1,260 @@
-"""A kept index brought up to date when only what some tools say has changed, without reading the others.
+"""A kept index brought up to date when a part of its catalog changed, without analysing the other tools anew.
 
-Beside the engine's files a generation has a record, ``manifests.json``: every manifest's line of the footprint, and
-for each manifest whose tools are plain what they were called. A tool is plain when one declaration of a trusted layer
-is all that has its name, and no other tool has one of its names, aliases or spellings. When the same plain tools
-stand in a changed manifest, nothing but their own documents differs in the whole index, so those are replaced in a
-copy (links) of the generation. Whatever else changed, such as a name, a version, a fault, or a file that is new or
-gone, is not for here: the caller builds anew.
+Beside the engine's files a generation has a record, ``manifests.json``: every manifest's line of the footprint, a
+mark of every tool's document, and which manifests are plain. In a copy (links) of the generation only the documents
+of tools that changed, came or went are replaced. There are two ways to find out which these are:
 
-The engine counts words of replaced documents until it is built anew, so after ``MOST_UPDATES`` that is done.
+- :func:`plain_change` reads nothing but the manifests that changed. A manifest is plain when it has no fault, is of a
+  trusted layer, and shares none of its tools' names, aliases and spellings with any other declaration: whatever
+  becomes of it concerns no other tool, but for those whose descriptions mention one of its names.
+- :func:`catalog_change` is for all else: it compares the marks of a catalog that was loaded whole.
+
+The engine counts words of replaced documents until it is built anew, so after many updates that is done.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tooldisco_cli.catalog.footprint import manifests_of
 from tooldisco_cli.search import engine
-from tooldisco_cli.search.names import name_keys, tool_named, tools_with_key
+from tooldisco_cli.search.names import exact_key, mention_key, tool_named, tools_with_key
 
 if TYPE_CHECKING:
-    from tantivy import Searcher
+    from tantivy import DocAddress, Searcher
 
     from tooldisco_cli.catalog.snapshot import Catalog, Entry
-    from tooldisco_cli.catalog.tool import Tool
+    from tooldisco_cli.catalog.tool import Layer
+    from tooldisco_cli.search.documents import Claim
 
 RECORD = "manifests.json"
-MOST_UPDATES = 40
-MOST_FILES = 20
-"""How many changed manifests are taken in so; more of them come with a new version of a catalog, mostly."""
+MOST_UPDATES = 200
+MOST_FILES = 50
+"""How many changed manifests are taken in by themselves."""
+REPLACED_PART = 5
+"""After one document in so many has been replaced, the whole is built anew."""
+_MOST_MENTIONING = 50
 _WRITTEN_ANEW = ("meta.json", ".managed.json")
 """The engine's files that a change replaces; all others are never written again."""
+_KEYS = {"rows", "layers", "plain", "contested", "marks", "updates", "replaced"}
+
+Record = dict[str, Any]
 
 
-def record_of(catalog: Catalog, rows: Sequence[str]) -> dict[str, Any]:
+class Change(NamedTuple):
+    """What of an index is to be replaced."""
+
+    gone: frozenset[str]
+    """Names of the indexed tools that changed or went."""
+    come: tuple[Claim, ...]
+    """The tools that changed or came, as they are now, by name."""
+    record: Record
+    """The record of the index afterwards."""
+
+
+# --- the record
+
+
+def record_of(catalog: Catalog, rows: Sequence[str]) -> Record:
     """Return the record of an index of ``catalog`` whose manifests look as ``rows`` (of a footprint)."""
-    from tooldisco_cli.search.documents import alone_with_keys
+    from tooldisco_cli.search.documents import claims_of
 
-    faulty = {problem.path for problem in catalog.problems}
-    plain: dict[str, list[Any]] = {}
-    for entry in alone_with_keys(catalog.entries):
-        layer = entry.source.layer
-        single = len(catalog.by_name[entry.name]) == 1
-        if single and entry.trusted and layer.kind not in {"project", "code"} and entry.source.path not in faulty:
-            known = plain.setdefault(entry.source.path, [layer.kind, layer.path, []])
-            known[2].append(_identity(entry.tool))
-    return {"rows": list(rows), "plain": plain, "updates": 0}
+    return _record(catalog, rows, claims_of(catalog.entries))
 
 
-def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+def _record(catalog: Catalog, rows: Sequence[str], claims: Iterable[Claim]) -> Record:
+    tangled = {problem.path for problem in catalog.problems}.union(*catalog.contested.values())
+    held: dict[str, list[str]] = {}
+    marks: dict[str, str] = {}
+    for claim in claims:
+        source = claim.entry.source
+        held.setdefault(source.path, []).append(claim.entry.name)
+        if not claim.alone or not _is_trusted_layer(source.layer):
+            tangled.add(source.path)
+        marks[claim.entry.name] = _mark(claim, catalog.by_name)
+    return {
+        "rows": list(rows),
+        "layers": [[layer.kind, layer.path] for layer in catalog.layers],
+        "plain": {path: names for path, names in held.items() if path not in tangled},
+        "contested": sorted(catalog.contested),
+        "marks": marks,
+        "updates": 0,
+        "replaced": 0,
+    }
+
+
+def _mark(claim: Claim, names: Collection[str]) -> str:
+    """Return a hash of all that a tool's document is made of."""
+    from hashlib import blake2b
+
+    from tooldisco_cli.search.documents import mentioned
+
+    entry, keys, _ = claim
+    source = entry.source
+    parts = [entry.digest, source.layer.kind, source.path, str(source.line), str(entry.trusted), *keys]
+    parts += ["", *(name for name in mentioned(entry.tool) if name in names)]
+    return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+
+
+def write_record(folder: Path, record: Record) -> None:
     """Put a record beside the engine's files. Raises OSError."""
-    (folder / RECORD).write_bytes(json.dumps(record, ensure_ascii=True).encode("ascii"))
+    (folder / RECORD).write_bytes(json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii"))
 
 
-def read_record(folder: Path) -> dict[str, Any] | None:
+def read_record(folder: Path) -> Record | None:
     """Return the record of a generation, or None where there is none that can be read."""
     try:
         record = json.loads((folder / RECORD).read_bytes())
     except (OSError, ValueError):
         return None
-    return record if isinstance(record, dict) and {"rows", "plain", "updates"} <= record.keys() else None
+    return record if isinstance(record, dict) and record.keys() >= _KEYS else None
 
 
-def changed_tools(record: Mapping[str, Any], rows: Sequence[str]) -> list[Entry] | None:
-    """Return the tools of the manifests that differ, as they are now; None when more than what tools say differs."""
+# --- what changed
+
+
+def plain_change(record: Record, rows: Sequence[str], searcher: Searcher) -> Change | None:
+    """Return what differs where manifests look as ``rows`` now; None where that takes the whole catalog to tell."""
+    from tooldisco_cli.search.documents import claims_of
+
+    before, after = set(record["rows"]), set(rows)
+    left, found = manifests_of(before - after), manifests_of(after - before)
+    if left is None or found is None or len(left | found) > MOST_FILES:
+        return None
+    plain: dict[str, list[str]] = record["plain"]
+    if not plain.keys() >= left:
+        return None
+    come = _plain_tools(found, record)
+    if come is None:
+        return None
+    gone = {name for path in left for name in plain[path]}
+    toggled = gone ^ {entry.name for entry in come}
+    mentioning = _mentioning(searcher, toggled)
+    if mentioning is None or not plain.keys() >= mentioning:
+        return None
+    more = _plain_tools(mentioning - left - found, record)
+    if more is None:
+        return None
+    come += more
+    gone |= {name for path in mentioning - found for name in plain[path]}
+    claims = claims_of(come)
+    if not _stand_alone(claims, gone, record, searcher):
+        return None
+    return _change(record, rows, frozenset(gone), claims)
+
+
+def catalog_change(record: Record, rows: Sequence[str], catalog: Catalog) -> Change | None:
+    """Return what differs between an index and a catalog; None where it is so much that building anew is better."""
+    from tooldisco_cli.search.documents import claims_of
+
+    claims = claims_of(catalog.entries)
+    fresh = _record(catalog, rows, claims)
+    known, marks = record["marks"], fresh["marks"]
+    gone = frozenset(name for name, mark in known.items() if marks.get(name) != mark)
+    come = tuple(claim for claim in claims if known.get(claim.entry.name) != marks[claim.entry.name])
+    counts = _counted(record, len(gone), len(come))
+    return None if counts is None else Change(gone, come, fresh | counts)
+
+
+def _plain_tools(paths: Iterable[str], record: Record) -> list[Entry] | None:
+    """Return the tools that some manifests declare now; None when more than their own names depends on one."""
     from tooldisco_cli.catalog.layers import LoadedLayer, read_manifest
     from tooldisco_cli.catalog.loading import assemble
     from tooldisco_cli.catalog.tool import Layer
 
-    before, after = set(record["rows"]), set(rows)
-    gone, come = manifests_of(before - after), manifests_of(after - before)
-    if gone is None or come is None or gone != come or record["updates"] >= MOST_UPDATES or len(come) > MOST_FILES:
+    tools: list[Entry] = []
+    for path in sorted(paths):
+        within = [Layer(*layer) for layer in record["layers"] if path.startswith(os.path.join(layer[1], ""))]  # noqa: PTH118
+        if len(within) != 1 or not _is_trusted_layer(within[0]):
+            return None
+        catalog = assemble([LoadedLayer(within[0], (read_manifest(path),))])
+        if catalog.problems or catalog.notes or catalog.contested:
+            return None
+        tools += catalog
+    return tools
+
+
+def _is_trusted_layer(layer: Layer) -> bool:
+    return layer.kind not in {"project", "code"}
+
+
+def _mentioning(searcher: Searcher, names: Iterable[str]) -> set[str] | None:
+    """Return the manifests of tools whose descriptions mention one of some names; None when there are many."""
+    addresses: list[DocAddress] = []
+    for name in names:
+        if searcher.doc_freq("names", mention_key(name)):
+            addresses += tools_with_key(searcher, mention_key(name))
+        if len(addresses) >= _MOST_MENTIONING:
+            return None
+    return {_stored(searcher, address)["path"] for address in addresses}
+
+
+def _stand_alone(come: Sequence[Claim], gone: Collection[str], record: Record, searcher: Searcher) -> bool:
+    """Whether none of the tools that come has a name, alias or spelling in common with another."""
+    contested = record["contested"]
+    if not all(claim.alone and claim.entry.name not in contested for claim in come):
+        return False
+    return all(
+        _stored(searcher, address)["name"] in gone
+        for claim in come
+        for key in claim.keys
+        if searcher.doc_freq("names", key)
+        for address in tools_with_key(searcher, key)
+    )
+
+
+def _change(record: Record, rows: Sequence[str], gone: frozenset[str], come: Sequence[Claim]) -> Change | None:
+    counts = _counted(record, len(gone), len(come))
+    if counts is None:
         return None
-    found: list[Entry] = []
-    for path in sorted(come):
-        if path not in record["plain"]:
-            return None
-        kind, folder, known = record["plain"][path]
-        catalog = assemble([LoadedLayer(Layer(kind, folder), (read_manifest(path),))])
-        if catalog.problems or sorted(known) != sorted(_identity(entry.tool) for entry in catalog):
-            return None
-        found += catalog
-    return found
+    kept = {name: mark for name, mark in record["marks"].items() if name not in gone}
+    names = kept.keys() | {claim.entry.name for claim in come}
+    marks = kept | {claim.entry.name: _mark(claim, names) for claim in come}
+    plain = {path: held for path, held in record["plain"].items() if gone.isdisjoint(held)}
+    for claim in come:
+        plain.setdefault(claim.entry.source.path, []).append(claim.entry.name)
+    return Change(gone, tuple(come), record | {"rows": list(rows), "marks": marks, "plain": plain} | counts)
 
 
-def _identity(tool: Tool) -> list[Any]:
-    """Return what of a tool concerns others: what calls it, and which version it is."""
-    return [tool.name, tool.version, list(tool.aliases), list(tool.deprecated_versions)]
+def _counted(record: Record, gone: int, come: int) -> dict[str, int] | None:
+    counts = {"updates": record["updates"] + 1, "replaced": record["replaced"] + max(gone, come)}
+    most = max(MOST_FILES, len(record["marks"]) // REPLACED_PART)
+    return None if counts["updates"] > MOST_UPDATES or counts["replaced"] > most else counts
 
 
-def updated(old: Path, new: Path, entries: Sequence[Entry]) -> Searcher | None:
-    """Make in the empty folder ``new`` the index of ``old`` with the documents of some tools replaced.
+def _stored(searcher: Searcher, address: DocAddress) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(engine.stored(searcher, address) or b"{}")
+    return document
 
-    None when a tool cannot be found for sure. Raises IndexBroken, and OSError when the files cannot be had.
+
+# --- the index
+
+
+def updated(old: Path, new: Path, change: Change, searcher: Searcher) -> Searcher | None:
+    """Make in the empty folder ``new`` the index of ``old``, which ``searcher`` has open, with a change taken in.
+
+    None when there is no room for a new tool in the catalog's order. Raises IndexBroken, and OSError when the files
+    cannot be had.
     """
-    from tooldisco_cli.search.documents import own_keys, tool_document
+    from tooldisco_cli.search.documents import tool_document
 
-    searcher = engine.load(old)
-    names = _Names(searcher)
-    documents: dict[str, Mapping[str, Any]] = {}
-    for entry in entries:
-        place = names.place(entry.name)
-        if place is None:
-            return None
-        keys = own_keys(entry)
-        documents[keys[0]] = tool_document(entry, place // 2, names, keys)
-    words = {word for document in documents.values() for word in document["text"].split(" ")}
+    marks = change.record["marks"]
+    places = _places(searcher, change, sorted(marks))
+    if places is None:
+        return None
+    documents: list[Mapping[str, Any]] = []
+    words: set[str] = set()
+    for entry, keys, _ in change.come:
+        document = tool_document(entry, places[entry.name], marks, keys)
+        words.update(document["text"].split(" "))
+        documents.append(document)
     fresh = sorted(word for word in words if word and not searcher.doc_freq("text", word))
     bridge = " ".join(_bridged(searcher, fresh))
     for path in old.iterdir():
@@ -117,24 +262,43 @@ def updated(old: Path, new: Path, entries: Sequence[Entry]) -> Searcher | None:
             shutil.copyfile(path, new / path.name)
         elif path.name != RECORD and not path.name.endswith(".lock"):
             _link(path, new / path.name)
-    return engine.replace(new, documents, [{"bridge": bridge}] if bridge else [])
+    write_record(new, change.record)
+    return engine.update(new, map(exact_key, change.gone), [*documents, *([{"bridge": bridge}] if bridge else ())])
 
 
-class _Names:
-    """The names of an index's tools, as a container; a tool is looked up without reading the others."""
+def _places(searcher: Searcher, change: Change, ordered: Sequence[str]) -> dict[str, int] | None:
+    """Return the place of each tool that comes: its own where it has one, else between those of its neighbours."""
+    from tooldisco_cli.search.documents import PLACES_APART
 
-    def __init__(self, searcher: Searcher) -> None:
-        self._searcher = searcher
+    places: dict[str, int | None] = {}
 
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and tool_named(self._searcher, name) is not None
+    def place(number: int) -> int | None:
+        name = ordered[number]
+        if name not in places:
+            address = tool_named(searcher, name)
+            places[name] = None if address is None else engine.places(searcher, [address])[0] // 2
+        return places[name]
 
-    def place(self, name: str) -> int | None:
-        """Return the place of the one tool with the key of this name, or None."""
-        address = tool_named(self._searcher, name)
-        if address is None or len(tools_with_key(self._searcher, next(name_keys(name)))) != 1:
+    found: dict[str, int] = {}
+    for entry, _, _ in change.come:
+        here = bisect_left(ordered, entry.name)
+        own = place(here)
+        if own is not None:
+            found[entry.name] = own
+            continue
+        first, last = here, here  # of the run of tools that are all new
+        while first > 0 and place(first - 1) is None:
+            first -= 1
+        while last + 1 < len(ordered) and place(last + 1) is None:
+            last += 1
+        count = last - first + 1
+        low = place(first - 1) or 0 if first else 0
+        high = place(last + 1) if last + 1 < len(ordered) else None
+        step = PLACES_APART if high is None else (high - low) // (count + 1)
+        if step < 1:
             return None
-        return engine.places(self._searcher, [address])[0]
+        found[entry.name] = low + step * (here - first + 1)
+    return found
 
 
 def _bridged(searcher: Searcher, fresh: Sequence[str]) -> Iterator[str]:
