@@ -163,7 +163,7 @@ def _unreadable(path: str | Path, error: OSError | ValueError) -> Problem:
 
 def parse(data: bytes, path: str) -> tuple[JsonObject, str] | Problem:
     """Return the document that UTF-8 TOML ``data`` holds, and its text; or what is wrong with it."""
-    import tomllib
+    import tomli
 
     try:
         text = data.decode("utf-8-sig")
@@ -180,8 +180,8 @@ def parse(data: bytes, path: str) -> tuple[JsonObject, str] | Problem:
         if len(line) > 2 * _MAX_KEY_PARTS and _long_key().search(line):
             return Problem(path, number, "is nested too deeply")
     try:
-        return tomllib.loads(text), text
-    except tomllib.TOMLDecodeError as error:
+        return tomli.loads(text), text
+    except tomli.TOMLDecodeError as error:
         return _syntax_problem(str(error), text, path)
     except RecursionError:
         return Problem(path, 0, "is nested too deeply")

@@ -1,16 +1,17 @@
-"""Finds the line of each key in a TOML text, which the standard library's parser does not tell.
+"""Finds the line of each key in a TOML text, which the parser does not tell.
 
-Only error messages need lines, so this runs on the error path, over text that ``tomllib`` has accepted. It reads
+Only error messages need lines, so this runs on the error path, over text that ``tomli`` has accepted. It reads
 just enough of TOML 1.0 (and the newlines that 1.1 allows in inline tables) to know which key stands where.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping
 from contextlib import suppress
+
+import tomli
 
 KeyPath = tuple[str | int, ...]
 """Keys and list indices from the top of a document down to one value."""
@@ -32,7 +33,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     """
     scanner = _Scanner(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     # A line number is a courtesy; whoever asks has a message to give either way.
-    with suppress(_NotTomlError, RecursionError, tomllib.TOMLDecodeError):
+    with suppress(_NotTomlError, RecursionError, tomli.TOMLDecodeError):
         scanner.document()
     return scanner.lines
 
@@ -43,7 +44,7 @@ def line_of(lines: Mapping[KeyPath, int], key: KeyPath) -> int:
 
 
 class _NotTomlError(Exception):
-    """The text is not what tomllib would accept."""
+    """The text is not what tomli would accept."""
 
 
 class _Scanner:
@@ -148,7 +149,7 @@ class _Scanner:
         while True:
             self._skip(_SPACE)
             if self.text.startswith('"', self.at):
-                parts.append(str(tomllib.loads(f"key = {self._take(_BASIC)}")["key"]))
+                parts.append(str(tomli.loads(f"key = {self._take(_BASIC)}")["key"]))
             elif self.text.startswith("'", self.at):
                 parts.append(self._take(_LITERAL)[1:-1])
             else:

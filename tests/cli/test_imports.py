@@ -63,7 +63,7 @@ def test_json_of_the_catalog_loads_no_view(loaded, arguments):
 )
 def test_manifests_that_did_not_change_load_no_parser(loaded, arguments):
     loaded("tools", "categories")  # keeps what was parsed
-    assert not loaded(*arguments) & (MODELS | {"tomllib", "rich.progress", "tooldisco_cli.catalog.parallel"})
+    assert not loaded(*arguments) & (MODELS | {"tomli", "rich.progress", "tooldisco_cli.catalog.parallel"})
 
 
 @pytest.mark.parametrize("query", ["发送邮件", "send an email", "發送郵件 fasong"])

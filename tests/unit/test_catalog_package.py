@@ -9,7 +9,7 @@ import pytest
 
 import tooldisco_cli.catalog
 
-HEAVY = ("pydantic", "jsonschema", "tomllib", "tomli_w", "packaging", "difflib", "platformdirs")
+HEAVY = ("pydantic", "jsonschema", "tomli", "tomli_w", "packaging", "difflib", "platformdirs")
 
 
 @pytest.mark.parametrize(

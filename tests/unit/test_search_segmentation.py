@@ -55,10 +55,14 @@ def test_texts_are_cut_alike(characters):
     assert list(segmentation._cut_from_disk()(run)) == list(jieba.cut_for_search(run))
 
 
-def test_many_texts_are_cut_with_a_loaded_dictionary(monkeypatch):
+@pytest.mark.parametrize("missing", [False, True])
+def test_many_texts_are_cut_with_a_loaded_dictionary(monkeypatch, missing):
+    if missing:
+        monkeypatch.setitem(sys.modules, "rjieba", None)
     made: list[str] = []
     from_disk, from_memory = segmentation._cut_from_disk, segmentation._cut_from_memory
-    monkeypatch.setattr(segmentation, "_ON_DISK_CHARACTERS", 10)
+    monkeypatch.setattr(segmentation, "_BEFORE_JIEBA", 10)
+    monkeypatch.setattr(segmentation, "_BEFORE_RJIEBA", 10)
     monkeypatch.setattr(segmentation, "_cut_from_disk", lambda: (made.append("disk"), from_disk())[1])
     monkeypatch.setattr(segmentation, "_cut_from_memory", lambda: (made.append("memory"), from_memory())[1])
     cutter = segmentation._Cutter()

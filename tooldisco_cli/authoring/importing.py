@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from tooldisco_cli.authoring.naming import accepted_names, file_stem
 from tooldisco_cli.catalog.layers import load_layer
@@ -294,9 +295,9 @@ def tool_toml(tool: JsonObject) -> str:
     for literal, multiline in ((True, True), (False, True), (False, False)):
         text = _written(tool, schemas, literal=literal, multiline=multiline)
         try:
-            if tomllib.loads(text) == {"tool": [expected]}:
+            if tomli.loads(text) == {"tool": [expected]}:
                 return text
-        except tomllib.TOMLDecodeError:
+        except tomli.TOMLDecodeError:
             continue
     raise ValueError("cannot be written as TOML")
 

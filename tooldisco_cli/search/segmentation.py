@@ -3,8 +3,9 @@
 rjieba (Rust, same dictionary and rules as jieba) is used where it is installed, else jieba itself. A query is cut
 against the finished index, so which of the two built it does not matter to a search.
 
-Loading jieba's dictionary takes several times as long as a whole search, so a few texts, such as those of one edited
-manifest, are cut with the dictionary left on disk: jieba's own code, asking for each word where it lies in the file.
+Loading a dictionary takes about as long as a whole search (rjieba), or several times that (jieba). So a few texts,
+such as those of one edited manifest, are cut with the dictionary left on disk: jieba's own code, asking for each word
+where it lies in the file.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from tooldisco_cli import paths
 from tooldisco_cli.search.stopwords import STOP_WORDS
 from tooldisco_cli.search.words import bigrams, index_words, runs, stems
 
-Cut = Callable[[str], Iterator[str]]
+Cut = Callable[[str], Iterable[str]]
 
-_ON_DISK_CHARACTERS = 100_000
-"""Cutting as much from disk takes about as much longer as loading the dictionary would take."""
+_BEFORE_RJIEBA, _BEFORE_JIEBA = 15_000, 200_000
+"""Characters to cut from disk until loading that dictionary would have been about as quick."""
 _ON_DISK_BYTES = 5_071_852
 _ON_DISK_TOTAL = 60_101_967
 """The size of the dictionary whose order we know, and the sum of its frequencies."""
@@ -36,26 +37,25 @@ class _Cutter:
     """Cuts with the dictionary on disk at first, and with a loaded one when that becomes the quicker way."""
 
     def __init__(self) -> None:
-        self._on_disk = 0
-        self._cut: Cut | None = None
+        from importlib.util import find_spec
 
-    def __call__(self, run: str) -> Iterator[str]:
-        if self._cut is None or self._on_disk <= _ON_DISK_CHARACTERS < self._on_disk + len(run):
-            self._on_disk += len(run)
-            self._cut = _cut_from_disk() if self._on_disk <= _ON_DISK_CHARACTERS else None
-            self._cut = self._cut or _cut_from_memory()
-        else:
-            self._on_disk += len(run)
-        return self._cut(run)
+        self._left = _BEFORE_JIEBA if find_spec("rjieba") is None else _BEFORE_RJIEBA
+        self._from_disk: Cut | None = None
+        self._from_memory: Cut | None = None
+
+    def __call__(self, run: str) -> Iterable[str]:
+        self._left -= len(run)
+        if self._left >= 0 and self._from_memory is None:
+            self._from_disk = self._from_disk or _cut_from_disk()
+            if self._from_disk is not None:
+                return self._from_disk(run)
+        self._from_memory = self._from_memory or _cut_from_memory()
+        return self._from_memory(run)
 
 
 @cache
-def _cutter() -> Callable[[str], Iterator[str]]:
-    try:
-        import rjieba  # type: ignore[import-not-found,unused-ignore]  # optional
-    except ImportError:
-        return _Cutter()
-    return lambda run: iter(rjieba.cut_for_search(run))
+def _cutter() -> _Cutter:
+    return _Cutter()
 
 
 def _jieba() -> Any:
@@ -85,11 +85,19 @@ def _without(name: str) -> Iterator[None]:
 
 
 def _cut_from_memory() -> Cut:
+    cut: Cut
+    try:
+        import rjieba  # type: ignore[import-not-found,unused-ignore]  # optional
+    except ImportError:
+        pass
+    else:
+        cut = rjieba.cut_for_search
+        return cut
     jieba = _jieba()
     # jieba keeps its parsed dictionary as marshalled data in a file of a fixed name, and reads whatever is there:
     # in a folder for everybody, somebody else could have put it there.
     jieba.dt.tmp_dir = _own_folder()
-    cut: Cut = jieba.cut_for_search
+    cut = jieba.cut_for_search
     return cut
 
 
@@ -130,6 +138,7 @@ class FrequenciesOnDisk:
         self._data = data
         self._first = data.find("\n一 ".encode()) + 1
         self._known: dict[str, int | None] = {}
+        self._bounds: dict[str, int] = {}
         self._skipped: dict[int, int] = {}
         places = {data.find(f"\n{word} ".encode()) + 1: word for word in misplaced}
         for at in sorted(places, reverse=True):
@@ -143,7 +152,7 @@ class FrequenciesOnDisk:
     def get(self, word: str, default: int | None = None) -> int | None:
         """Return how often a word was counted, 0 when only longer words begin so, ``default`` for neither."""
         if word not in self._known:
-            self._known[word] = self._look_up(word.encode())
+            self._known[word] = self._look_up(word)
         found = self._known[word]
         return default if found is None else found
 
@@ -156,8 +165,24 @@ class FrequenciesOnDisk:
             raise KeyError(word)
         return found
 
-    def _look_up(self, word: bytes) -> int | None:
-        data, low, high = self._data, self._first, len(self._data)
+    def _look_up(self, word: str) -> int | None:
+        if not word:
+            return None
+        # All words with one first character stand together, so its two ends are looked for once.
+        begin, follow = word[0], chr(ord(word[0]) + 1)
+        for char in (begin, follow):
+            if char not in self._bounds:
+                self._bounds[char] = self._at_or_after(char.encode(), self._first, len(self._data))
+        sought = word.encode()
+        at = self._at_or_after(sought, self._bounds[begin], self._bounds[follow])
+        end = at + len(sought)
+        if self._data[at:end] != sought:
+            return None
+        return self._frequency(end) if self._data[end : end + 1] == b" " else 0
+
+    def _at_or_after(self, word: bytes, low: int, high: int) -> int:
+        """Return where the first line stands that is not before a word; ``low`` and ``high`` are starts of lines."""
+        data = self._data
         while low < high:
             middle = data.rfind(b"\n", low, (low + high) // 2) + 1 or low
             line = self._skipped.get(middle, middle)
@@ -165,11 +190,7 @@ class FrequenciesOnDisk:
                 low = data.find(b"\n", line) + 1
             else:
                 high = middle
-        low = self._skipped.get(low, low)
-        end = low + len(word)
-        if not word or data[low:end] != word:
-            return None
-        return self._frequency(end) if data[end : end + 1] == b" " else 0
+        return self._skipped.get(low, low)
 
     def _frequency(self, end: int) -> int:
         return int(self._data[end + 1 : self._data.find(b" ", end + 1)])
