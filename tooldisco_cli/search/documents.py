@@ -44,6 +44,7 @@ PLACES_APART = 1 << 32
 
 _SENTENCES = re.compile(r"(?<=[.;!?])\s+|(?<=[。；！？])|[\n()（）]+")
 _NAMES = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
+_NO_SCHEMAS = frozenset({"properties", "enum", "examples", "default", "const"})
 _MAX_NODES = 2_000
 _MAX_ENUM_VALUES = 50
 
@@ -72,11 +73,9 @@ def schema_texts(schema: Any) -> tuple[list[str], list[str], list[str]]:
         if isinstance(properties, dict):
             names.extend(str(name) for name in properties)
             children.extend(properties.values())
-        children.extend(
-            value
-            for key, value in node.items()
-            if isinstance(value, (dict, list)) and key not in {"properties", "enum", "examples", "default", "const"}
-        )
+        for key, value in node.items():
+            if isinstance(value, (dict, list)) and key not in _NO_SCHEMAS:
+                children.append(value)  # faster so: there are few
         waiting.extend(reversed(children))
     return names, texts, values
 
@@ -113,8 +112,7 @@ def without_siblings(description: str, others: Container[str], own: str) -> str:
     return text if text.strip() else description
 
 
-def mentioned(tool: Tool) -> list[str]:
-    """Return what in a tool's description could name another tool of a catalog, each once."""
+def _mentions(tool: Tool) -> list[str]:
     folded = fold(tool.description[:MAX_CHARACTERS])
     return [name for name in dict.fromkeys(_NAMES.findall(folded)) if name != tool.name]
 
@@ -149,11 +147,15 @@ def dump(document: Mapping[str, Any]) -> bytes:
 
 
 class Claim(NamedTuple):
-    """A tool with the keys that call it, and whether none of its keys is another tool's, too."""
+    """What of a tool depends on the other tools of its catalog, or they on it."""
 
     entry: Entry
     keys: list[str]
+    """What calls it."""
     alone: bool
+    """Whether none of its keys is another tool's, too."""
+    mentions: list[str]
+    """What in its description could name another tool, each once."""
 
 
 def claims_of(entries: Iterable[Entry]) -> list[Claim]:
@@ -185,24 +187,25 @@ def claims_of(entries: Iterable[Entry]) -> list[Claim]:
                 claimed.update(dict.fromkeys(held if place else keys))
             elif len(held) == len(keys):
                 claimed.update(dict.fromkeys(held))
-        claims.append(Claim(entry, list(claimed), all(counts[key] == 1 for keys in spelled[number] for key in keys)))
+        alone = all([counts[key] == 1 for keys in spelled[number] for key in keys])  # noqa: C419  # faster so
+        claims.append(Claim(entry, list(claimed), alone, _mentions(entry.tool)))
     return claims
 
 
-def tool_document(entry: Entry, place: int, names: Container[str], keys: Iterable[str]) -> dict[str, Any]:
-    """Return the engine's document of a tool: its place, every name of the catalog, and the keys that call it.
+def tool_document(claim: Claim, place: int, names: Container[str]) -> dict[str, Any]:
+    """Return the engine's document of a tool at a place, in a catalog that has ``names``.
 
-    Its ``names`` also tell of the tool itself and of what it mentions, for updates.
+    Its own ``names`` also tell of the tool itself and of what it mentions, for updates.
     """
     from tooldisco_cli.search.engine import utf8
     from tooldisco_cli.search.segmentation import index_terms
 
-    tool = entry.tool
-    document = stored_document(entry)
+    tool = claim.entry.tool
+    document = stored_document(claim.entry)
     words: list[str] = []
     grams: list[str] = []
     for field, texts in field_texts(document).items():
-        if field == "description":
+        if field == "description" and claim.mentions:
             texts = [without_siblings(text, names, tool.name) for text in texts]  # noqa: PLW2901
         found, pairs = index_terms("\n".join(texts))
         if field in COUNTED_ONCE:
@@ -212,7 +215,7 @@ def tool_document(entry: Entry, place: int, names: Container[str], keys: Iterabl
     return {
         "text": " ".join(words),
         "grams": " ".join(grams),
-        "names": " ".join([exact_key(tool.name), *keys, *map(mention_key, mentioned(tool))]),
+        "names": " ".join([exact_key(tool.name), *claim.keys, *map(mention_key, claim.mentions)]),
         "category": utf8(tool.category),
         "tag": [utf8(tag) for tag in tool.tags],
         "place": 2 * place + (not tool.annotations.read_only),
@@ -220,15 +223,16 @@ def tool_document(entry: Entry, place: int, names: Container[str], keys: Iterabl
     }
 
 
-def engine_documents(entries: Iterable[Entry], tell: Tell | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the engine's document of each tool, by name, then the one that carries the term table."""
+def engine_documents(claims: Sequence[Claim], tell: Tell | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the engine's document of each tool of a catalog, then the one that carries the term table."""
     from tooldisco_cli.search.bridge import bridge_terms
+    from tooldisco_cli.search.segmentation import expect_tools
 
+    expect_tools(len(claims))
     vocabulary: Counter[str] = Counter()
-    claims = claims_of(entries)
-    names = {entry.name for entry, _, _ in claims}
-    for number, (entry, keys, _) in enumerate(claims, 1):
-        document = tool_document(entry, number * PLACES_APART, names, keys)
+    names = {claim.entry.name for claim in claims}
+    for number, claim in enumerate(claims, 1):
+        document = tool_document(claim, number * PLACES_APART, names)
         vocabulary.update(set(document["text"].split(" ")))
         yield document
         if tell and number % 100 == 0:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.catalog.snapshot import Entry
+    from tooldisco_cli.search.documents import Claim
     from tooldisco_cli.search.vectors import Vectors
 
 NEAR = 3
@@ -49,17 +50,20 @@ class SearchIndex:
         entries: Iterable[Entry],
         folder: Path | None = None,
         *,
+        claims: Sequence[Claim] | None = None,
         weights: Weights = DEFAULT,
         tell: Tell | None = None,
     ) -> SearchIndex:
         """Index the tools of ``entries``, in ``folder`` (which must exist and be empty) or in memory.
 
+        ``claims`` are those of the entries, where they are known (``documents.claims_of``).
         ``tell`` is called now and then with how many tools are indexed, and how many there are.
         Raises IndexBroken when the engine cannot write.
         """
-        from tooldisco_cli.search.documents import engine_documents
+        from tooldisco_cli.search.documents import claims_of, engine_documents
 
-        return cls(engine.write(engine_documents(entries, tell), folder), weights)
+        claims = claims_of(entries) if claims is None else claims
+        return cls(engine.write(engine_documents(claims, tell), folder), weights)
 
     @classmethod
     def open(cls, folder: Path) -> SearchIndex:

@@ -15,18 +15,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from tooldisco_cli import paths
 from tooldisco_cli.search.stopwords import STOP_WORDS
-from tooldisco_cli.search.words import bigrams, index_words, runs, stems
+from tooldisco_cli.search.words import bigrams, index_words, scripts, stems
 
 Cut = Callable[[str], Iterable[str]]
 
 _BEFORE_RJIEBA, _BEFORE_JIEBA = 15_000, 200_000
 """Characters to cut from disk until loading that dictionary would have been about as quick."""
+_MANY_TOOLS = 2_000
+_REMEMBERED = 1 << 16
+"""Of how many runs the words are remembered: most come again, in another tool or field."""
 _ON_DISK_BYTES = 5_071_852
 _ON_DISK_TOTAL = 60_101_967
 """The size of the dictionary whose order we know, and the sum of its frequencies."""
@@ -42,6 +45,10 @@ class _Cutter:
         self._left = _BEFORE_JIEBA if find_spec("rjieba") is None else _BEFORE_RJIEBA
         self._from_disk: Cut | None = None
         self._from_memory: Cut | None = None
+
+    def expect_much(self) -> None:
+        """Do not begin from disk: a dictionary will have to be loaded anyway."""
+        self._left = 0
 
     def __call__(self, run: str) -> Iterable[str]:
         self._left -= len(run)
@@ -196,9 +203,20 @@ class FrequenciesOnDisk:
         return int(self._data[end + 1 : self._data.find(b" ", end + 1)])
 
 
-@cache
+def expect_tools(count: int) -> None:
+    """Prepare for the texts of so many tools."""
+    if count >= _MANY_TOOLS:
+        _cutter().expect_much()
+
+
+@lru_cache(_REMEMBERED)
 def _words_of(run: str) -> tuple[str, ...]:
-    return tuple(word for word in _cutter()(run) if word.strip())
+    return tuple(word for word in _cutter()(run) if word not in STOP_WORDS and word.strip())
+
+
+@lru_cache(_REMEMBERED)
+def _stems_of(run: str) -> tuple[str, ...]:
+    return tuple(stems(index_words(run)))
 
 
 def index_terms(folded: str) -> tuple[list[str], list[str]]:
@@ -209,17 +227,12 @@ def index_terms(folded: str) -> tuple[list[str], list[str]]:
     """
     words: list[str] = []
     grams: list[str] = []
-    latin: list[tuple[int, str]] = []
-    for run in runs(folded):
-        if run.script == "word":
-            for word in index_words(run.text):
-                latin.append((len(words), word))
-                words.append(word)
-        elif run.script == "han":
-            words.extend(word for word in _words_of(run.text) if word not in STOP_WORDS)
-            grams.extend(bigrams(run.text))
+    for text, script in scripts(folded):
+        if script == "word":
+            words += _stems_of(text)
+        elif script == "han":
+            words += _words_of(text)
+            grams += bigrams(text)
         else:
-            words.extend(bigrams(run.text))
-    for (place, _), stem in zip(latin, stems([word for _, word in latin]), strict=True):
-        words[place] = stem
+            words += bigrams(text)
     return words, grams

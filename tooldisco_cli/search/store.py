@@ -305,14 +305,16 @@ def _build(
 def _anew(
     place: _Place, catalog: Catalog, rows: Sequence[str], meta: dict[str, Any], tell: Tell | None
 ) -> SearchIndex | None:
+    from tooldisco_cli.search.documents import claims_of
     from tooldisco_cli.search.updating import RECORD, record_of, write_record
 
     with new_generation(place.folder) as folder:
         if folder is None:
             return None
-        index = SearchIndex.build(catalog, folder, tell=tell)
+        claims = claims_of(catalog)
+        index = SearchIndex.build(catalog, folder, claims=claims, tell=tell)
         try:
-            write_record(folder, record_of(catalog, rows))
+            write_record(folder, record_of(catalog, rows, claims))
         except OSError:  # without it the index is built anew after each change
             remove(folder / RECORD)
         if swap_in(place.folder, folder, meta):
@@ -338,7 +340,7 @@ def _with_plain_change(place: _Place, look: _Look | None) -> Opened | None:
         return None
     if change is None:
         return None
-    anew = {entry.source.path for entry, _, _ in change.come}
+    anew = {claim.entry.source.path for claim in change.come}
     young = {path: digest for path, digest in look.meta["recent"].items() if path not in anew}
     if any(_digests([path])[path] != digest for path, digest in young.items() if Path(path).exists()):
         return None

@@ -62,14 +62,8 @@ class Change(NamedTuple):
 # --- the record
 
 
-def record_of(catalog: Catalog, rows: Sequence[str]) -> Record:
-    """Return the record of an index of ``catalog`` whose manifests look as ``rows`` (of a footprint)."""
-    from tooldisco_cli.search.documents import claims_of
-
-    return _record(catalog, rows, claims_of(catalog.entries))
-
-
-def _record(catalog: Catalog, rows: Sequence[str], claims: Iterable[Claim]) -> Record:
+def record_of(catalog: Catalog, rows: Sequence[str], claims: Iterable[Claim]) -> Record:
+    """Return the record of an index of ``catalog``, whose tools make ``claims`` and whose footprint has ``rows``."""
     tangled = {problem.path for problem in catalog.problems}.union(*catalog.contested.values())
     held: dict[str, list[str]] = {}
     marks: dict[str, str] = {}
@@ -94,12 +88,9 @@ def _mark(claim: Claim, names: Collection[str]) -> str:
     """Return a hash of all that a tool's document is made of."""
     from hashlib import blake2b
 
-    from tooldisco_cli.search.documents import mentioned
-
-    entry, keys, _ = claim
-    source = entry.source
-    parts = [entry.digest, source.layer.kind, source.path, str(source.line), str(entry.trusted), *keys]
-    parts += ["", *(name for name in mentioned(entry.tool) if name in names)]
+    entry, source = claim.entry, claim.entry.source
+    parts = [entry.digest, source.layer.kind, source.path, str(source.line), str(entry.trusted), *claim.keys]
+    parts += ["", *(name for name in claim.mentions if name in names)]
     return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
@@ -155,7 +146,7 @@ def catalog_change(record: Record, rows: Sequence[str], catalog: Catalog) -> Cha
     from tooldisco_cli.search.documents import claims_of
 
     claims = claims_of(catalog.entries)
-    fresh = _record(catalog, rows, claims)
+    fresh = record_of(catalog, rows, claims)
     known, marks = record["marks"], fresh["marks"]
     gone = frozenset(name for name, mark in known.items() if marks.get(name) != mark)
     come = tuple(claim for claim in claims if known.get(claim.entry.name) != marks[claim.entry.name])
@@ -251,8 +242,8 @@ def updated(old: Path, new: Path, change: Change, searcher: Searcher) -> Searche
         return None
     documents: list[Mapping[str, Any]] = []
     words: set[str] = set()
-    for entry, keys, _ in change.come:
-        document = tool_document(entry, places[entry.name], marks, keys)
+    for claim in change.come:
+        document = tool_document(claim, places[claim.entry.name], marks)
         words.update(document["text"].split(" "))
         documents.append(document)
     fresh = sorted(word for word in words if word and not searcher.doc_freq("text", word))
@@ -280,11 +271,12 @@ def _places(searcher: Searcher, change: Change, ordered: Sequence[str]) -> dict[
         return places[name]
 
     found: dict[str, int] = {}
-    for entry, _, _ in change.come:
-        here = bisect_left(ordered, entry.name)
+    for claim in change.come:
+        name = claim.entry.name
+        here = bisect_left(ordered, name)
         own = place(here)
         if own is not None:
-            found[entry.name] = own
+            found[name] = own
             continue
         first, last = here, here  # of the run of tools that are all new
         while first > 0 and place(first - 1) is None:
@@ -297,7 +289,7 @@ def _places(searcher: Searcher, change: Change, ordered: Sequence[str]) -> dict[
         step = PLACES_APART if high is None else (high - low) // (count + 1)
         if step < 1:
             return None
-        found[entry.name] = low + step * (here - first + 1)
+        found[name] = low + step * (here - first + 1)
     return found
 
 

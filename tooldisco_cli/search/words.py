@@ -6,7 +6,7 @@ Nothing here needs a dictionary, so a query costs none. What only an index needs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -44,6 +44,15 @@ def runs(folded: str) -> list[Run]:
     if len(folded) >= _LONG or _expression.cache_info().currsize:
         return [Run(m.group(), m.lastgroup, m.start()) for m in _expression().finditer(folded)]  # type: ignore[arg-type]
     return list(_runs_by_character(folded))
+
+
+def scripts(folded: str) -> Iterable[tuple[str, Script]]:
+    """Return what :func:`runs` does, without the places: for texts of which an index is made."""
+    if folded.isascii():
+        return [(text, "word") for text in re.findall(r"[^\W_]+", folded)]
+    if len(folded) >= _LONG or _expression.cache_info().currsize:
+        return [(m.group(), m.lastgroup) for m in _expression().finditer(folded)]  # type: ignore[misc]
+    return [(text, script) for text, script, _ in _runs_by_character(folded)]
 
 
 def _runs_by_character(folded: str) -> Iterator[Run]:
