@@ -47,6 +47,7 @@ class AnthropicBackend:
         import anthropic
         import httpx2
 
+        began = False
         try:
             async with client.messages.stream(
                 model=request.model,
@@ -55,6 +56,7 @@ class AnthropicBackend:
                 tools=list(request.tools),  # type: ignore[arg-type]
                 messages=list(request.messages),  # type: ignore[arg-type]
             ) as stream:
+                began = True
                 async for event in stream:
                     piece = _piece(event)
                     if piece is not None:
@@ -70,6 +72,8 @@ class AnthropicBackend:
                 raise StreamBroke(self._safe(_said(error)) or "an error in the stream") from error
             raise _status_error(error, request.model, self._safe(_said(error))) from error
         except anthropic.APIConnectionError as error:
+            if began:  # from 2.17 on the SDK wraps what breaks a stream, too
+                raise StreamBroke(self._safe(_cause(error))) from error
             raise ModelUnavailable(
                 f"the model service at {client.base_url} cannot be reached: {self._safe(_cause(error))}",
                 hint="check the network, or ANTHROPIC_BASE_URL",
