@@ -11,7 +11,7 @@ from tooldisco_cli.search import intents, query, words
 from tooldisco_cli.search.folding import fold, without_accents
 from tooldisco_cli.search.query import one_edit_apart, payload_spans
 from tooldisco_cli.search.segmentation import index_terms
-from tooldisco_cli.search.words import MAX_WORD, bigrams, identifier_words, latin_terms, runs, stems
+from tooldisco_cli.search.words import MAX_WORD, bigrams, identifier_words, latin_terms, runs, scripts, stems
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=80)
 
@@ -220,3 +220,13 @@ def test_a_query_without_a_sign_of_a_value_has_none(text: str) -> None:
     folded = fold(text)
     spans = [(m.start(), m.end(), m.lastgroup == "opaque") for m in re.finditer(query._PAYLOAD, folded)]
     assert payload_spans(folded) == [span for span in spans if span[2] or span[1] - span[0] < 0.8 * len(folded)]
+
+
+@pytest.mark.parametrize("text_of", [ANY_TEXT, ANY_TEXT.map(lambda text: (text + "邮件 mail ") * 60)])
+def test_an_index_and_a_query_cut_texts_into_the_same_runs(text_of: st.SearchStrategy[str]) -> None:
+    @given(text_of)
+    def check(text: str) -> None:
+        folded = fold(text)
+        assert list(scripts(folded)) == [(run.text, run.script) for run in runs(folded)]
+
+    check()
