@@ -7,11 +7,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from tooldisco_cli.errors import UsageError
 
+_XDG = {
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+}
+"""By kind of folder: the variable, and what stands for it below the home folder (XDG Base Directory, 0.8)."""
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -19,9 +26,24 @@ def _folder(kind: str, environment: Mapping[str, str] | None) -> Path:
     home = (os.environ if environment is None else environment).get("TOOLDISCO_HOME")
     if home:
         return expanded(home).absolute() / kind
+    plain = _plain_folder(kind)
+    if plain is not None:
+        return plain
     import platformdirs
 
     return Path(getattr(platformdirs, f"user_{kind}_dir")("tooldisco", appauthor=False))
+
+
+def _plain_folder(kind: str) -> Path | None:
+    """Return what platformdirs would on Linux in the usual cases; importing it is a tenth of a search's time."""
+    if sys.platform != "linux" or "ANDROID_DATA" in os.environ:
+        return None
+    variable, default = _XDG[kind]
+    given = os.environ.get(variable)
+    if not given:
+        home = os.environ.get("HOME", "")
+        return Path(home, default, "tooldisco") if home.startswith("/") else None
+    return Path(given, "tooldisco") if given.startswith("/") and given == given.strip() else None
 
 
 def expanded(text: str | Path) -> Path:

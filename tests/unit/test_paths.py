@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from tooldisco_cli import paths
@@ -26,6 +27,35 @@ def test_the_variable_may_be_relative(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_without_it_the_platform_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len({paths.config_folder({}), paths.cache_folder({}), paths.state_folder({})}) >= 2
     assert paths.config_folder({}).name == "tooldisco"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"HOME": "/home/x"},
+        {"HOME": "/home/x/"},
+        {"HOME": "relative"},
+        {"HOME": ""},
+        {"HOME": "/home/x", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": " ", "XDG_STATE_HOME": "relative"},
+        {"HOME": "/home/x", "XDG_CONFIG_HOME": "/c", "XDG_CACHE_HOME": "/d//e/", "XDG_STATE_HOME": " /s "},
+        {
+            "HOME": "/home/x",
+            "XDG_CONFIG_HOME": "/c/../d",
+            "XDG_CACHE_HOME": "~/e",
+            "XDG_STATE_HOME": "/s/\N{DEGREE SIGN}",
+        },
+    ],
+    ids=repr,
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # platformdirs warns of a relative folder
+def test_the_folders_are_those_of_platformdirs(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert paths.config_folder({}) == platformdirs.user_config_path("tooldisco", appauthor=False)
+    assert paths.cache_folder({}) == platformdirs.user_cache_path("tooldisco", appauthor=False)
+    assert paths.state_folder({}) == platformdirs.user_state_path("tooldisco", appauthor=False)
 
 
 def test_a_tilde_is_a_home_folder_and_unchanged_where_there_is_no_such_user() -> None:

@@ -46,6 +46,11 @@ def _run(arguments: list[str]) -> int:
 
         answer_a_shell()
     try:
+        from tooldisco_cli.cli.shortcut import shortcut
+
+        plain = shortcut(arguments)
+        if plain is not None:
+            return plain()
         from tooldisco_cli.cli.app import root_command
 
         return int(root_command().main(arguments, "tooldisco", standalone_mode=False) or 0)
