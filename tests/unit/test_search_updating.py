@@ -235,7 +235,7 @@ def test_after_many_updates_it_is_built_anew(layer, environment, builds, monkeyp
 def test_without_its_record_it_is_built_anew(layer, environment, builds, damage):  # noqa: F811
     kept(layer, environment)
     (place,) = store.kept_indexes(environment)
-    (record,) = place.glob("gen-*/manifests.json")
+    (record,) = place.glob("gen-*/manifests.bin")
     if damage == "gone":
         record.unlink()
     else:

@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 GRAIN_NS = 2_000_000_000
 """Two changes of a file within this time could leave it with the same time stamp (FAT and some network disks)."""
 
 _BY_DESCRIPTOR = os.stat in os.supports_dir_fd and os.listdir in os.supports_fd
+_MOST = 2**63 - 1
+
+
+class Listing(NamedTuple):
+    """The manifests that stand in one folder itself, by name."""
+
+    folder: str
+    names: Sequence[str]
+    stamps: array[int]
+    """Three signed 64-bit numbers for each name: size, time of the last change in ns, inode."""
+    faults: Sequence[str]
+    """What could not be looked at, each with its error number: a name, or nothing for the folder itself."""
 
 
 class Footprint(NamedTuple):
@@ -24,8 +37,7 @@ class Footprint(NamedTuple):
     """Differs when a manifest was added, removed, renamed, or changed in size or time."""
     recent: tuple[str, ...]
     """Manifests whose time is at or after the asked moment: a change within the clock's grain could hide there."""
-    rows: tuple[str, ...] = ()
-    """What the digest is of: a line for each folder and file, a file's as folder, name, size, time and inode."""
+    listings: tuple[Listing, ...] = ()
 
 
 def footprint(folders: Iterable[str], since_ns: int) -> Footprint:
@@ -35,68 +47,130 @@ def footprint(folders: Iterable[str], since_ns: int) -> Footprint:
     """
     from zlib import crc32
 
-    rows: list[str] = []
-    recent: list[str] = []
+    listings: list[Listing] = []
+    parts: list[bytes] = []
     for number, folder in enumerate(folders):
-        found: list[str] = []
-        _walk(folder, found, recent, since_ns)
-        rows.append(f"{number}\0{folder}")
-        rows += found
-    text = "\n".join(rows).encode("utf-8", "surrogateescape")
+        below = _walk(folder)
+        listings += below
+        parts.append(b"\0%d" % number)
+        for here, names, stamps, faults in below:
+            parts += ["\0".join((here, *names, "", *faults)).encode("utf-8", "surrogateescape"), stamps.tobytes()]
+    seen = b"\0\0".join(parts)
     # Two checksums and the length tell accidental changes apart; nobody is to be convinced here.
-    digest = f"{crc32(text):08x}{crc32(text[::-1]):08x}{len(text):x}"
-    return Footprint(digest, tuple(sorted(recent)), tuple(rows))
+    digest = f"{crc32(seen):08x}{crc32(seen[::-1]):08x}{len(seen):x}"
+    return Footprint(digest, tuple(sorted(_recent(listings, since_ns))), tuple(listings))
 
 
-def manifests_of(rows: Iterable[str]) -> set[str] | None:
-    """Return the paths of the manifests that rows of a footprint tell of; None when a row tells of something else."""
-    found = set()
-    for row in rows:
-        folder, _, rest = row.partition("\0")
-        name, *stamp = rest.split("\0")
-        if len(stamp) != 3:
+def changed_manifests(before: Sequence[Listing], after: Sequence[Listing]) -> tuple[set[str], set[str]] | None:
+    """Return the paths of manifests as they were that changed or went, and of those that changed or came.
+
+    None when something else than manifests differs, such as a folder that cannot be read.
+    """
+    old, new = ({listing.folder: listing for listing in listings} for listings in (before, after))
+    if len(old) < len(before) or len(new) < len(after):
+        return None
+    left: set[str] = set()
+    come: set[str] = set()
+    for folder in old.keys() | new.keys():
+        empty = Listing(folder, (), array("q"), ())
+        was, now = old.get(folder, empty), new.get(folder, empty)
+        if list(was.faults) != list(now.faults):
             return None
-        found.add(os.path.join(folder, name))  # noqa: PTH118 - as the manifests' own paths are made
-    return found
+        gone, fresh = _differences(was, now)
+        left.update(os.path.join(folder, name) for name in gone)  # noqa: PTH118 - as the manifests' own paths are made
+        come.update(os.path.join(folder, name) for name in fresh)  # noqa: PTH118
+    return left, come
 
 
-def _walk(folder: str, rows: list[str], recent: list[str], since_ns: int) -> None:
+def _differences(was: Listing, now: Listing) -> tuple[set[str], set[str]]:
+    gone: set[str] = set()
+    fresh: set[str] = set()
+    if was.names != now.names:
+        gone, fresh = set(was.names).difference(now.names), set(now.names).difference(was.names)
+    stayed = [name for name in now.names if name not in fresh] if fresh else now.names
+    before, after = _stamps_without(was, gone), _stamps_without(now, fresh)
+    touched: set[str] = set()
+    if before != after:
+        pairs = enumerate(zip(before, after, strict=True))
+        touched = {stayed[number // 3] for number, (one, other) in pairs if one != other}
+    return gone | touched, fresh | touched
+
+
+def _stamps_without(listing: Listing, names: set[str]) -> array[int]:
+    if not names:
+        return listing.stamps
+    kept = array("q")
+    start = 0
+    for number, name in enumerate(listing.names):
+        if name in names:
+            kept += listing.stamps[start * 3 : number * 3]
+            start = number + 1
+    return kept + listing.stamps[start * 3 :]
+
+
+def _recent(listings: Iterable[Listing], since_ns: int) -> Iterable[str]:
+    for listing in listings:
+        times = listing.stamps[1::3]
+        if times and max(times) >= since_ns:
+            for name, changed in zip(listing.names, times, strict=True):
+                if changed >= since_ns:
+                    yield os.path.join(listing.folder, name)  # noqa: PTH118
+
+
+def _walk(folder: str) -> list[Listing]:
+    listings = []
     seen: set[tuple[int, int]] = set()
     waiting = [folder]
-    look = os.stat
     while waiting:
         here = waiting.pop()
-        descriptor = -1
         try:
             status = os.stat(here)  # noqa: PTH116 - a Path for each of 10,000 files would cost more than the call
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
-            if _BY_DESCRIPTOR:
-                # Looking names up from an open folder saves the walk down its path for each of them.
-                descriptor = os.open(here, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-                names = os.listdir(descriptor)  # noqa: PTH208
-            else:
-                names = os.listdir(here)  # noqa: PTH208
-            # Sorted here, names of one folder at a time, as rows that begin alike take much longer to compare.
-            names.sort()
-            for name in names:
-                if name[0] == ".":
-                    continue
-                try:
-                    status = look(name, dir_fd=descriptor) if descriptor >= 0 else look(os.path.join(here, name))  # noqa: PTH118
-                except OSError as error:
-                    rows.append(f"{here}\0{name}\0{error.errno}")
-                    continue
-                if name.endswith(".toml") or name[-5:].lower() == ".toml":
-                    changed = status.st_mtime_ns
-                    rows.append(f"{here}\0{name}\0{status.st_size}\0{changed}\0{status.st_ino}")
-                    if changed >= since_ns:
-                        recent.append(os.path.join(here, name))  # noqa: PTH118
-                elif stat.S_ISDIR(status.st_mode):
-                    waiting.append(os.path.join(here, name))  # noqa: PTH118
+            listings.append(_listing(here, waiting))
         except OSError as error:
-            rows.append(f"{here}\0\0{error.errno}")
-        finally:
-            if descriptor >= 0:
-                os.close(descriptor)
+            listings.append(Listing(here, (), array("q"), (f"\0{error.errno}",)))
+    return listings
+
+
+def _listing(here: str, below: list[str]) -> Listing:
+    """Return what stands in a folder, and add the folders in it to ``below``. Raises OSError.
+
+    Its loop runs ten thousand times before a search of ten thousand files.
+    """
+    names: list[str] = []
+    numbers: list[int] = []
+    faults: list[str] = []
+    look, put = os.stat, numbers.append
+    # Looking names up from an open folder saves the walk down its path for each of them.
+    descriptor = os.open(here, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)) if _BY_DESCRIPTOR else -1
+    try:
+        found = os.listdir(here if descriptor < 0 else descriptor)  # noqa: PTH208
+        found.sort()
+        for name in found:
+            if name[0] == ".":
+                continue
+            try:
+                status = look(os.path.join(here, name)) if descriptor < 0 else look(name, dir_fd=descriptor)  # noqa: PTH118
+            except OSError as error:
+                faults.append(f"{name}\0{error.errno}")
+                continue
+            if name.endswith(".toml") or name[-5:].lower() == ".toml":
+                names.append(name)
+                put(status.st_size)
+                put(status.st_mtime_ns)
+                put(status.st_ino)
+            elif stat.S_ISDIR(status.st_mode):
+                below.append(os.path.join(here, name))  # noqa: PTH118
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+    return Listing(here, names, _signed(numbers), faults)
+
+
+def _signed(numbers: list[int]) -> array[int]:
+    try:
+        return array("q", numbers)
+    except OverflowError:  # inodes of some file systems use the 64th bit
+        return array("q", [number & _MOST for number in numbers])

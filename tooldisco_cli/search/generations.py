@@ -19,7 +19,7 @@ from tooldisco_cli.atomic import UNFINISHED, replacing
 from tooldisco_cli.errors import IndexBroken
 
 META = "meta.json"
-FORMAT = 4
+FORMAT = 5
 """Grows whenever what is written into an index changes; the version of the program counts too."""
 _ABANDONED_SECONDS = 3600.0
 _UNUSED_SECONDS = 60 * 86400.0

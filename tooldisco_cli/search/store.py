@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tooldisco_cli import paths
-from tooldisco_cli.catalog.footprint import GRAIN_NS, Footprint, footprint
+from tooldisco_cli.catalog.footprint import GRAIN_NS, Footprint, Listing, footprint
 from tooldisco_cli.errors import IndexBroken
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.generations import (
@@ -296,17 +296,20 @@ def _build(
         "messages": messages,
     }
     if use_cache:
-        index = _with_catalog_change(place, catalog, seen.rows, meta) or _anew(place, catalog, seen.rows, meta, tell)
+        index = _with_catalog_change(place, catalog, seen.listings, meta) or _anew(
+            place, catalog, seen.listings, meta, tell
+        )
         if index is not None:
             return Opened(index, messages)
     return Opened(SearchIndex.build(catalog, tell=tell), messages)
 
 
 def _anew(
-    place: _Place, catalog: Catalog, rows: Sequence[str], meta: dict[str, Any], tell: Tell | None
+    place: _Place, catalog: Catalog, listings: tuple[Listing, ...], meta: dict[str, Any], tell: Tell | None
 ) -> SearchIndex | None:
     from tooldisco_cli.search.documents import claims_of
-    from tooldisco_cli.search.updating import RECORD, record_of, write_record
+    from tooldisco_cli.search.record import RECORD, write_record
+    from tooldisco_cli.search.updating import record_of
 
     with new_generation(place.folder) as folder:
         if folder is None:
@@ -314,7 +317,7 @@ def _anew(
         claims = claims_of(catalog)
         index = SearchIndex.build(catalog, folder, claims=claims, tell=tell)
         try:
-            write_record(folder, record_of(catalog, rows, claims))
+            write_record(folder, record_of(catalog, listings, claims))
         except OSError:  # without it the index is built anew after each change
             remove(folder / RECORD)
         if swap_in(place.folder, folder, meta):
@@ -326,7 +329,8 @@ def _with_plain_change(place: _Place, look: _Look | None) -> Opened | None:
     """Return the index with the manifests that changed taken in; None where the whole catalog is needed for that."""
     if look is None or not look.meta["digest"].endswith(look.stats):
         return None
-    from tooldisco_cli.search.updating import plain_change, read_record
+    from tooldisco_cli.search.record import read_record
+    from tooldisco_cli.search.updating import plain_change
 
     record = read_record(look.generation)
     if record is None:
@@ -335,7 +339,7 @@ def _with_plain_change(place: _Place, look: _Look | None) -> Opened | None:
     try:
         searcher = engine.load(look.generation)
         with engine.engine_errors():
-            change = plain_change(record, look.seen.rows, searcher)
+            change = plain_change(record, look.seen.listings, searcher)
     except IndexBroken:
         return None
     if change is None:
@@ -350,17 +354,18 @@ def _with_plain_change(place: _Place, look: _Look | None) -> Opened | None:
 
 
 def _with_catalog_change(
-    place: _Place, catalog: Catalog, rows: Sequence[str], meta: dict[str, Any]
+    place: _Place, catalog: Catalog, listings: tuple[Listing, ...], meta: dict[str, Any]
 ) -> SearchIndex | None:
     """Return the kept index with only those documents replaced that differ from what the catalog has now."""
-    from tooldisco_cli.search.updating import catalog_change, read_record
+    from tooldisco_cli.search.record import read_record
+    from tooldisco_cli.search.updating import catalog_change
 
     kept = read_meta(place.folder)
     if kept is None:
         return None
     generation = place.folder / kept["generation"]
     record = read_record(generation) if sizes_hold(generation, kept["files"]) else None
-    change = catalog_change(record, rows, catalog) if record else None
+    change = catalog_change(record, listings, catalog) if record else None
     if change is None:
         return None
     try:

@@ -1,8 +1,8 @@
 """A kept index brought up to date when a part of its catalog changed, without analysing the other tools anew.
 
-Beside the engine's files a generation has a record, ``manifests.json``: every manifest's line of the footprint, a
-mark of every tool's document, and which manifests are plain. In a copy (links) of the generation only the documents
-of tools that changed, came or went are replaced. There are two ways to find out which these are:
+Beside the engine's files a generation has a record (``record.py``): the footprint of its manifests, a mark of every
+tool's document, and which manifests are plain. In a copy (links) of the generation only the documents of tools that
+changed, came or went are replaced. There are two ways to find out which these are:
 
 - :func:`plain_change` reads nothing but the manifests that changed. A manifest is plain when it has no fault, is of a
   trusted layer, and shares none of its tools' names, aliases and spellings with any other declaration: whatever
@@ -17,15 +17,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tooldisco_cli.catalog.footprint import manifests_of
+from tooldisco_cli.catalog.footprint import Listing, changed_manifests
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.names import exact_key, mention_key, tool_named, tools_with_key
+from tooldisco_cli.search.record import RECORD, Record, Table, write_record
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Searcher
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tooldisco_cli.catalog.tool import Layer
     from tooldisco_cli.search.documents import Claim
 
-RECORD = "manifests.json"
 MOST_UPDATES = 200
 MOST_FILES = 50
 """How many changed manifests are taken in by themselves."""
@@ -43,9 +42,6 @@ REPLACED_PART = 5
 _MOST_MENTIONING = 50
 _WRITTEN_ANEW = ("meta.json", ".managed.json")
 """The engine's files that a change replaces; all others are never written again."""
-_KEYS = {"rows", "layers", "plain", "contested", "marks", "updates", "replaced"}
-
-Record = dict[str, Any]
 
 
 class Change(NamedTuple):
@@ -62,26 +58,24 @@ class Change(NamedTuple):
 # --- the record
 
 
-def record_of(catalog: Catalog, rows: Sequence[str], claims: Iterable[Claim]) -> Record:
-    """Return the record of an index of ``catalog``, whose tools make ``claims`` and whose footprint has ``rows``."""
+def record_of(catalog: Catalog, listings: Iterable[Listing], claims: Iterable[Claim]) -> Record:
+    """Return the record of an index of ``catalog``, whose tools make ``claims`` and whose manifests ``listings``."""
     tangled = {problem.path for problem in catalog.problems}.union(*catalog.contested.values())
     held: dict[str, list[str]] = {}
     marks: dict[str, str] = {}
     for claim in claims:
         source = claim.entry.source
         held.setdefault(source.path, []).append(claim.entry.name)
-        if not claim.alone or not _is_trusted_layer(source.layer):
+        if not claim.alone or not _is_trusted_layer(source.layer) or "\n" in source.path:
             tangled.add(source.path)
         marks[claim.entry.name] = _mark(claim, catalog.by_name)
-    return {
-        "rows": list(rows),
-        "layers": [[layer.kind, layer.path] for layer in catalog.layers],
-        "plain": {path: names for path, names in held.items() if path not in tangled},
-        "contested": sorted(catalog.contested),
-        "marks": marks,
-        "updates": 0,
-        "replaced": 0,
-    }
+    return Record(
+        tuple(listings),
+        tuple((layer.kind, layer.path) for layer in catalog.layers),
+        frozenset(catalog.contested),
+        Table.of({path: " ".join(names) for path, names in held.items() if path not in tangled}),
+        Table.of(marks),
+    )
 
 
 def _mark(claim: Claim, names: Collection[str]) -> str:
@@ -94,64 +88,82 @@ def _mark(claim: Claim, names: Collection[str]) -> str:
     return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
-def write_record(folder: Path, record: Record) -> None:
-    """Put a record beside the engine's files. Raises OSError."""
-    (folder / RECORD).write_bytes(json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii"))
-
-
-def read_record(folder: Path) -> Record | None:
-    """Return the record of a generation, or None where there is none that can be read."""
-    try:
-        record = json.loads((folder / RECORD).read_bytes())
-    except (OSError, ValueError):
-        return None
-    return record if isinstance(record, dict) and record.keys() >= _KEYS else None
-
-
 # --- what changed
 
 
-def plain_change(record: Record, rows: Sequence[str], searcher: Searcher) -> Change | None:
-    """Return what differs where manifests look as ``rows`` now; None where that takes the whole catalog to tell."""
+def plain_change(record: Record, listings: tuple[Listing, ...], searcher: Searcher) -> Change | None:
+    """Return what differs where manifests look as in ``listings`` now; None where that takes the whole catalog."""
     from tooldisco_cli.search.documents import claims_of
 
-    before, after = set(record["rows"]), set(rows)
-    left, found = manifests_of(before - after), manifests_of(after - before)
-    if left is None or found is None or len(left | found) > MOST_FILES:
+    changed = changed_manifests(record.listings, listings)
+    if changed is None:
         return None
-    plain: dict[str, list[str]] = record["plain"]
-    if not plain.keys() >= left:
+    left, found = changed
+    if len(left | found) > MOST_FILES or any("\n" in path for path in found):
         return None
-    come = _plain_tools(found, record)
-    if come is None:
+    held = _held(record, left)
+    come = None if held is None else _plain_tools(found, record)
+    if held is None or come is None:
         return None
-    gone = {name for path in left for name in plain[path]}
-    toggled = gone ^ {entry.name for entry in come}
+    toggled = {name for names in held.values() for name in names} ^ {entry.name for entry in come}
     mentioning = _mentioning(searcher, toggled)
-    if mentioning is None or not plain.keys() >= mentioning:
+    more = None if mentioning is None else _held(record, mentioning - found)
+    if mentioning is None or more is None:
         return None
-    more = _plain_tools(mentioning - left - found, record)
-    if more is None:
+    others = _plain_tools(mentioning - left - found, record)
+    if others is None:
         return None
-    come += more
-    gone |= {name for path in mentioning - found for name in plain[path]}
-    claims = claims_of(come)
+    held |= more
+    claims = claims_of(come + others)
+    gone = frozenset(name for names in held.values() for name in names)
     if not _stand_alone(claims, gone, record, searcher):
         return None
-    return _change(record, rows, frozenset(gone), claims)
+    counts = _counted(record, len(gone), len(claims))
+    return (
+        None if counts is None else Change(gone, tuple(claims), _after(record, listings, held, gone, claims, counts))
+    )
 
 
-def catalog_change(record: Record, rows: Sequence[str], catalog: Catalog) -> Change | None:
+def _held(record: Record, paths: Iterable[str]) -> dict[str, list[str]] | None:
+    """Return the tools that some manifests declared; None when one of them is not plain."""
+    held = {}
+    for path in paths:
+        names = record.plain.get(path)
+        if names is None:
+            return None
+        held[path] = names.split()
+    return held
+
+
+def _after(
+    record: Record,
+    listings: tuple[Listing, ...],
+    left: Iterable[str],
+    gone: Collection[str],
+    come: Sequence[Claim],
+    counts: tuple[int, int],
+) -> Record:
+    marks = record.marks.changed(dict.fromkeys(gone) | {claim.entry.name: "" for claim in come})
+    marks = marks.changed({claim.entry.name: _mark(claim, marks) for claim in come})
+    declared: dict[str, list[str]] = {}
+    for claim in come:
+        declared.setdefault(claim.entry.source.path, []).append(claim.entry.name)
+    plain = record.plain.changed(dict.fromkeys(left) | {path: " ".join(names) for path, names in declared.items()})
+    updates, replaced = counts
+    return record._replace(listings=listings, plain=plain, marks=marks, updates=updates, replaced=replaced)
+
+
+def catalog_change(record: Record, listings: Iterable[Listing], catalog: Catalog) -> Change | None:
     """Return what differs between an index and a catalog; None where it is so much that building anew is better."""
     from tooldisco_cli.search.documents import claims_of
 
     claims = claims_of(catalog.entries)
-    fresh = record_of(catalog, rows, claims)
-    known, marks = record["marks"], fresh["marks"]
+    fresh = record_of(catalog, listings, claims)
+    known, marks = dict(record.marks.items()), dict(fresh.marks.items())
     gone = frozenset(name for name, mark in known.items() if marks.get(name) != mark)
     come = tuple(claim for claim in claims if known.get(claim.entry.name) != marks[claim.entry.name])
     counts = _counted(record, len(gone), len(come))
-    return None if counts is None else Change(gone, come, fresh | counts)
+    return None if counts is None else Change(gone, come, fresh._replace(updates=counts[0], replaced=counts[1]))
 
 
 def _plain_tools(paths: Iterable[str], record: Record) -> list[Entry] | None:
@@ -162,7 +174,7 @@ def _plain_tools(paths: Iterable[str], record: Record) -> list[Entry] | None:
 
     tools: list[Entry] = []
     for path in sorted(paths):
-        within = [Layer(*layer) for layer in record["layers"] if path.startswith(os.path.join(layer[1], ""))]  # noqa: PTH118
+        within = [Layer(*layer) for layer in record.layers if path.startswith(os.path.join(layer[1], ""))]  # noqa: PTH118
         if len(within) != 1 or not _is_trusted_layer(within[0]):
             return None
         catalog = assemble([LoadedLayer(within[0], (read_manifest(path),))])
@@ -189,8 +201,7 @@ def _mentioning(searcher: Searcher, names: Iterable[str]) -> set[str] | None:
 
 def _stand_alone(come: Sequence[Claim], gone: Collection[str], record: Record, searcher: Searcher) -> bool:
     """Whether none of the tools that come has a name, alias or spelling in common with another."""
-    contested = record["contested"]
-    if not all(claim.alone and claim.entry.name not in contested for claim in come):
+    if not all(claim.alone and claim.entry.name not in record.contested for claim in come):
         return False
     return all(
         _stored(searcher, address)["name"] in gone
@@ -201,23 +212,11 @@ def _stand_alone(come: Sequence[Claim], gone: Collection[str], record: Record, s
     )
 
 
-def _change(record: Record, rows: Sequence[str], gone: frozenset[str], come: Sequence[Claim]) -> Change | None:
-    counts = _counted(record, len(gone), len(come))
-    if counts is None:
-        return None
-    kept = {name: mark for name, mark in record["marks"].items() if name not in gone}
-    names = kept.keys() | {claim.entry.name for claim in come}
-    marks = kept | {claim.entry.name: _mark(claim, names) for claim in come}
-    plain = {path: held for path, held in record["plain"].items() if gone.isdisjoint(held)}
-    for claim in come:
-        plain.setdefault(claim.entry.source.path, []).append(claim.entry.name)
-    return Change(gone, tuple(come), record | {"rows": list(rows), "marks": marks, "plain": plain} | counts)
-
-
-def _counted(record: Record, gone: int, come: int) -> dict[str, int] | None:
-    counts = {"updates": record["updates"] + 1, "replaced": record["replaced"] + max(gone, come)}
-    most = max(MOST_FILES, len(record["marks"]) // REPLACED_PART)
-    return None if counts["updates"] > MOST_UPDATES or counts["replaced"] > most else counts
+def _counted(record: Record, gone: int, come: int) -> tuple[int, int] | None:
+    """Return the counts of the record afterwards; None when it is time to build anew."""
+    updates, replaced = record.updates + 1, record.replaced + max(gone, come)
+    most = max(MOST_FILES, len(record.marks) // REPLACED_PART)
+    return None if updates > MOST_UPDATES or replaced > most else (updates, replaced)
 
 
 def _stored(searcher: Searcher, address: DocAddress) -> dict[str, Any]:
@@ -236,8 +235,8 @@ def updated(old: Path, new: Path, change: Change, searcher: Searcher) -> Searche
     """
     from tooldisco_cli.search.documents import tool_document
 
-    marks = change.record["marks"]
-    places = _places(searcher, change, sorted(marks))
+    marks = change.record.marks
+    places = _places(searcher, change)
     if places is None:
         return None
     documents: list[Mapping[str, Any]] = []
@@ -257,14 +256,14 @@ def updated(old: Path, new: Path, change: Change, searcher: Searcher) -> Searche
     return engine.update(new, map(exact_key, change.gone), [*documents, *([{"bridge": bridge}] if bridge else ())])
 
 
-def _places(searcher: Searcher, change: Change, ordered: Sequence[str]) -> dict[str, int] | None:
+def _places(searcher: Searcher, change: Change) -> dict[str, int] | None:
     """Return the place of each tool that comes: its own where it has one, else between those of its neighbours."""
     from tooldisco_cli.search.documents import PLACES_APART
 
+    names = change.record.marks
     places: dict[str, int | None] = {}
 
-    def place(number: int) -> int | None:
-        name = ordered[number]
+    def place(name: str) -> int | None:
         if name not in places:
             address = tool_named(searcher, name)
             places[name] = None if address is None else engine.places(searcher, [address])[0] // 2
@@ -273,23 +272,21 @@ def _places(searcher: Searcher, change: Change, ordered: Sequence[str]) -> dict[
     found: dict[str, int] = {}
     for claim in change.come:
         name = claim.entry.name
-        here = bisect_left(ordered, name)
-        own = place(here)
+        own = place(name)
         if own is not None:
             found[name] = own
             continue
-        first, last = here, here  # of the run of tools that are all new
-        while first > 0 and place(first - 1) is None:
-            first -= 1
-        while last + 1 < len(ordered) and place(last + 1) is None:
-            last += 1
-        count = last - first + 1
-        low = place(first - 1) or 0 if first else 0
-        high = place(last + 1) if last + 1 < len(ordered) else None
-        step = PLACES_APART if high is None else (high - low) // (count + 1)
+        new = [name]  # the run of tools around it that are all new
+        while (lower := names.before(new[0])) is not None and place(lower) is None:
+            new.insert(0, lower)
+        while (upper := names.after(new[-1])) is not None and place(upper) is None:
+            new.append(upper)
+        low = place(lower) or 0 if lower else 0
+        high = place(upper) if upper else None
+        step = PLACES_APART if high is None else (high - low) // (len(new) + 1)
         if step < 1:
             return None
-        found[name] = low + step * (here - first + 1)
+        found[name] = low + step * (new.index(name) + 1)
     return found
 
 
