@@ -19,7 +19,7 @@ _NO = frozenset({"0", "false", "no", "off"})
 _STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Policy:
     """Which tools run without asking. Everything else asks, or is refused where nobody can be asked."""
 
@@ -34,7 +34,7 @@ class Policy:
     """Names that never run, whatever else says so."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Everything a user can set; each key has a default that needs no file."""
 
@@ -97,10 +97,9 @@ def _read(path: Path) -> Settings:
 
 
 def _invalid(problems: list[Problem]) -> SettingsInvalid:
-    from dataclasses import asdict
 
     return SettingsInvalid(
         "\n".join(map(str, problems)),
         hint="correct the settings file, or move it away",
-        details={"problems": [asdict(problem) for problem in problems]},
+        details={"problems": [problem._asdict() for problem in problems]},
     )

@@ -6,7 +6,6 @@ for what a file may hold; faults are values, so that one bad file never stops th
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import json
 import os
@@ -14,10 +13,9 @@ import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -33,8 +31,7 @@ MAX_BYTES = 32 * 1024 * 1024
 _MAX_KEY_PARTS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something wrong with a file: where, what, and what to do.
 
     ``line`` is 1-based, 0 when the whole file is meant; ``key`` is the dotted path of the offending key.
@@ -54,8 +51,7 @@ class Problem:
         return f"{where}: {what}" + (f" ({self.suggestion})" if self.suggestion else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What is wrong with one value of a decoded document, before its line is known."""
 
     key: KeyPath
@@ -64,8 +60,7 @@ class Fault:
     severity: str = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(NamedTuple):
     """Why a document could not be decoded."""
 
     faults: tuple[Fault, ...]
@@ -368,6 +363,8 @@ def _near_key(cls: type[Any], key: KeyPath) -> str:
     owner = _class_at(cls, key[:-1])
     if owner is None:
         return ""
+    import dataclasses
+
     known = [field.name for field in dataclasses.fields(owner)]
     near = near_word(str(key[-1]), known)
     if near:
@@ -393,6 +390,7 @@ def near_word(word: str, known: Sequence[str]) -> str:
 
 
 def _class_at(cls: Any, key: KeyPath) -> type[Any] | None:
+    import dataclasses
     import typing
 
     for part in key:

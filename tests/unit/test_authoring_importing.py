@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tooldisco_cli.authoring.importing import ImportReport, import_definitions
 from tooldisco_cli.catalog import Catalog
 from tooldisco_cli.catalog.layers import load_layer
-from tooldisco_cli.catalog.loading import assemble
+from tooldisco_cli.catalog.stacking import assemble
 from tooldisco_cli.catalog.tool import Layer, McpExecutor
 from tooldisco_cli.errors import UsageError
 

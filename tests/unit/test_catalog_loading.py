@@ -10,7 +10,8 @@ import pytest
 from tooldisco_cli import paths
 from tooldisco_cli.catalog import Catalog, check_catalog, check_paths, load_catalog
 from tooldisco_cli.catalog.layers import load_layer
-from tooldisco_cli.catalog.loading import assemble, project_layer
+from tooldisco_cli.catalog.loading import project_layer
+from tooldisco_cli.catalog.stacking import assemble
 from tooldisco_cli.catalog.tool import Layer, McpServer
 from tooldisco_cli.catalog.trust import approve, revoke, trust_file
 from tooldisco_cli.errors import SettingsInvalid, UnknownTool, UsageError

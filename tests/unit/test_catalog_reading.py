@@ -318,10 +318,10 @@ def test_a_read_only_cache_is_still_used(shelf, monkeypatch):
     shelf.read()
     shelf.write("bom.toml", KINDS["bom.toml"].replace("crlf", "lf"), age_seconds=30)
 
-    def refuse(**_: Any) -> None:
+    def refuse(*_: Any) -> None:
         raise PermissionError(13, "read-only")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("tooldisco_cli.atomic.unfinished_path", refuse)
     for _ in range(2):
         assert shelf.is_as_parsed(shelf.read())
         assert shelf.parsed == ["bom.toml"]

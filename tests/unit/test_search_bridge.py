@@ -65,3 +65,18 @@ def test_of_equally_usual_translations_the_most_frequent_in_the_index_are_kept()
     frequent = {**many, "发送": 50}
     kept = [term.split(SEPARATOR)[1][1:] for term in bridge_terms(frequent) if term.startswith("send" + SEPARATOR)]
     assert kept[0] == "发送"
+
+
+def test_the_table_is_kept_unpacked_and_unpacked_anew_when_what_is_kept_is_damaged(tmp_path):
+    lines = table_lines_with(["邮件"])
+    assert table_lines_with(["邮件"], tmp_path) == lines != []
+    (kept,) = tmp_path.iterdir()
+    whole = kept.read_bytes()
+    for damage in (whole[:-1], whole.replace("邮件".encode(), "油件".encode()), b""):
+        kept.write_bytes(damage)
+        assert table_lines_with(["邮件"], tmp_path) == lines
+        assert kept.read_bytes() == whole
+
+
+def test_where_nothing_can_be_kept_the_table_is_unpacked_each_time(tmp_path):
+    assert table_lines_with(["邮件"], tmp_path / "missing") == table_lines_with(["邮件"])

@@ -19,7 +19,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -129,7 +129,7 @@ def encoded(readings: Iterable[Reading]) -> bytes:
     contents: list[str] = []
     for manifest, digest, stamp, read_ns in readings:
         servers = {name: asdict(server) for name, server in manifest.servers.items()}
-        problems = [astuple(problem)[1:] for problem in manifest.problems]
+        problems = [problem[1:] for problem in manifest.problems]
         lines = [declaration.line for declaration in manifest.declarations]
         rows.append([manifest.path, *stamp, digest, read_ns, lines, servers, problems])
         contents += [declaration.content for declaration in manifest.declarations]

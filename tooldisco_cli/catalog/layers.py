@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tooldisco_cli.catalog.manifest import Declaration, Manifest, parse_manifest
 from tooldisco_cli.catalog.tool import Layer
@@ -14,13 +14,12 @@ from tooldisco_cli.catalog.versions import version_identity
 from tooldisco_cli.tomlfile import Problem, read_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedLayer:
+class LoadedLayer(NamedTuple):
     """One layer with its manifests as parsed, and what is wrong with the folder itself."""
 
     layer: Layer
     manifests: tuple[Manifest, ...] = ()
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[Problem, ...] = ()
 
     def declarations(self) -> Iterator[Declaration]:
         """Yield every declaration, in the order of files and of their lines."""

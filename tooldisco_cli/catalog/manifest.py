@@ -54,7 +54,7 @@ class Declaration:
         return f"{self.path}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Manifest:
     """What one file declares."""
 

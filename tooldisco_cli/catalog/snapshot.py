@@ -19,7 +19,7 @@ from tooldisco_cli.tomlfile import Problem
 __all__ = ["Catalog", "Entry", "Problem", "current_version", "normalised_name"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One version of a tool at its place in the catalog."""
 

@@ -1,7 +1,9 @@
 """What a tool is: the data that a manifest declares, as frozen dataclasses.
 
-This module imports nothing but the standard library, because every command reads tools and most of them must
-start at once. The checks that pydantic does on the same classes are in :mod:`tooldisco_cli.catalog.manifest`.
+This module imports nothing but the standard library, because every command reads tools and most of them must start at
+once; so nothing here has slots, either: they make a class half as dear again to define, and save a hundred thousand
+tools a twentieth of their memory. The checks that pydantic does on the same classes are in
+:mod:`tooldisco_cli.catalog.manifest`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 JsonObject = dict[str, Any]
 
@@ -60,7 +62,7 @@ Name = Annotated[str, Pattern(NAME_PATTERN)]
 Text = Annotated[str, Bounds(min_length=1)]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Annotations:
     """What running the tool may do to the world, with the meanings of MCP's tool annotations."""
 
@@ -81,7 +83,7 @@ class Annotations:
         return not self.read_only if self.destructive is None else self.destructive
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Requires:
     """What must be present on the machine before the tool can run."""
 
@@ -97,7 +99,7 @@ class Requires:
     """The extra of tooldisco-cli that installs the Python modules, such as ``excel``."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Example:
     """One call of the tool, and what it answered."""
 
@@ -111,7 +113,7 @@ class Example:
     """What the example shows."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class PythonExecutor:
     """Calls a Python function with the arguments as keywords."""
 
@@ -123,7 +125,7 @@ class PythonExecutor:
     """Fixed keyword arguments beside the tool's own; values may be templates, such as `{env:NAME}`."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CommandExecutor:
     """Runs a program with a list of arguments; no shell is ever involved."""
 
@@ -143,7 +145,7 @@ class CommandExecutor:
     """Exit codes that are no failure."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class HttpExecutor:
     """Sends one HTTP request."""
 
@@ -174,7 +176,7 @@ class HttpExecutor:
     """Whether the request may go to private, loopback and link-local addresses."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class McpExecutor:
     """Calls a tool of an MCP server."""
 
@@ -186,7 +188,7 @@ class McpExecutor:
     """Its name on that server; left out, the tool's own name."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class McpServer:
     """How to reach an MCP server: a command to start (stdio), or a URL (streamable HTTP)."""
 
@@ -207,7 +209,7 @@ class McpServer:
 Executor = PythonExecutor | CommandExecutor | HttpExecutor | McpExecutor
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Tool:
     """One version of a tool, as its manifest declares it (after the file's defaults)."""
 
@@ -262,16 +264,14 @@ class Tool:
 LayerKind = Literal["shipped", "system", "user", "project", "tools-dir", "code"]
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """One ``tools.d`` directory and its place in the stack; later layers override earlier ones."""
 
     kind: LayerKind
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where a tool was declared."""
 
     layer: Layer

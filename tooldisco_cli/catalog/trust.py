@@ -28,7 +28,7 @@ _LOCK_SECONDS = 10.0
 Standing = Literal["new", "changed", "approved", "gone"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pin:
     """One approval: the digest of a declaration, and its canonical JSON."""
 
@@ -36,7 +36,7 @@ class Pin:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pins:
     """All approvals, by layer folder, then by ``name@version``. ``damage`` says why a store could not be read."""
 
@@ -57,7 +57,7 @@ class Pins:
         return pin is not None and pin.digest == declaration.digest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrustItem:
     """How one tool of a project stands: ``changed`` is untrusted until approved again, ``gone`` is pinned only."""
 

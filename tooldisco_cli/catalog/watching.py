@@ -19,10 +19,11 @@ from typing import NamedTuple
 from tooldisco_cli import paths
 from tooldisco_cli.catalog.footprint import GRAIN_NS, footprint
 from tooldisco_cli.catalog.layers import LoadedLayer, manifest_files
-from tooldisco_cli.catalog.loading import TOOLS_DIR_VARIABLE, assemble, find_layers, settings_servers
+from tooldisco_cli.catalog.loading import TOOLS_DIR_VARIABLE, find_layers, settings_servers
 from tooldisco_cli.catalog.manifest import Manifest, parse_manifest
 from tooldisco_cli.catalog.reading import collection_paused, read_folder
 from tooldisco_cli.catalog.snapshot import Catalog
+from tooldisco_cli.catalog.stacking import assemble
 from tooldisco_cli.catalog.tool import Layer
 from tooldisco_cli.catalog.trust import Pins, read_pins
 from tooldisco_cli.settings import Settings, load_settings
@@ -58,7 +59,7 @@ def _marks(catalog: Catalog, name: str) -> list[tuple[str, bool, str]]:
     return [(entry.digest, entry.trusted, entry.source.layer.kind) for entry in catalog.by_name[name]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _File:
     """A manifest as it was last read, and as it was when it last had no error."""
 

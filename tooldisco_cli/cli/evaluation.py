@@ -140,7 +140,7 @@ def _evaluated(
         entries: tuple[Any, ...] = given.load().entries
     elif catalog.is_dir():
         from tooldisco_cli.catalog.layers import load_layer
-        from tooldisco_cli.catalog.loading import assemble
+        from tooldisco_cli.catalog.stacking import assemble
         from tooldisco_cli.catalog.tool import Layer
 
         entries = assemble([load_layer(Layer("tools-dir", str(catalog)))]).entries

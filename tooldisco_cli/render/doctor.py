@@ -43,7 +43,7 @@ def show_checkup(checkup: Checkup, output: Output) -> None:
                 {"tool": tool, "missing": [asdict(lack) for lack in lacks]} for tool, lacks in lacking.items()
             ],
             "untrusted": list(checkup.untrusted),
-            "problems": [asdict(problem) for problem in checkup.problems],
+            "problems": [problem._asdict() for problem in checkup.problems],
             "notes": list(checkup.notes),
             "index_faults": list(checkup.index_faults),
             "unwritable_folders": list(checkup.unwritable),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tooldisco_cli.render.streams import Output, print_json, print_line, print_note
@@ -36,7 +35,7 @@ def show_problems(problems: Sequence[Problem], tools: int | None, output: Output
     errors = sum(problem.severity == "error" for problem in problems)
     warnings = len(problems) - errors
     if output.as_json:
-        body = {"errors": errors, "warnings": warnings, "problems": [asdict(problem) for problem in problems]}
+        body = {"errors": errors, "warnings": warnings, "problems": [problem._asdict() for problem in problems]}
         print_json(SCHEMA, body | ({} if tools is None else {"tools": tools}))
         return
     console = terminal(output)

@@ -8,10 +8,16 @@ memory-mapped dictionary of terms, in a cold process as in a warm one, and no ta
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 
+from tooldisco_cli.atomic import replacing
 from tooldisco_cli.search.folding import DATA
+
+_PACKED = DATA / "terms.tsv.gz"
 
 SEPARATOR = "\x1f"
 PINYIN = "\x1e"
@@ -29,9 +35,12 @@ def term_table() -> list[str]:
     return _table().decode().splitlines()
 
 
-def table_lines_with(words: Iterable[str]) -> list[str]:
-    """Return the lines of the table that have one of some words, as its word or in its terms."""
-    table = _table()
+def table_lines_with(words: Iterable[str], kept_in: Path | None = None) -> list[str]:
+    """Return the lines of the table that have one of some words, as its word or in its terms.
+
+    With ``kept_in``, a folder, the table is kept there unpacked, because unpacking takes longer than a warm search.
+    """
+    table = _table() if kept_in is None else _kept_table(kept_in / "terms.tsv")
     starts: set[int] = set()
     for word in words:
         sought = word.encode("utf-8", "replace")
@@ -55,8 +64,25 @@ def _end(table: bytes, start: int) -> int:
 def _table() -> bytes:
     import zlib
 
-    # As gzip, not smaller as xz, because an updated index reads it, and that takes a third of the time.
-    return zlib.decompress((DATA / "terms.tsv.gz").read_bytes(), zlib.MAX_WBITS | 16)
+    return zlib.decompress(_PACKED.read_bytes(), zlib.MAX_WBITS | 16)
+
+
+def _kept_table(path: Path) -> bytes:
+    from zlib import crc32
+
+    try:
+        with _PACKED.open("rb") as file:
+            file.seek(-8, os.SEEK_END)  # where gzip says what it holds: checksum and size (RFC 1952)
+            checksum, size = (int.from_bytes(file.read(4), "little") for _ in range(2))
+        table = path.read_bytes()
+        if len(table) == size and crc32(table) == checksum:
+            return table
+    except OSError:
+        pass
+    table = _table()
+    with suppress(OSError), replacing(path) as kept:
+        kept.write(table)
+    return table
 
 
 def bridge_terms(vocabulary: Mapping[str, int], lines: Iterable[str] | None = None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tooldisco_cli.atomic import UNFINISHED, replacing
+from tooldisco_cli.atomic import UNFINISHED, replacing, unfinished_path
 from tooldisco_cli.errors import IndexBroken
 
 META = "meta.json"
@@ -49,12 +49,11 @@ def sizes_hold(generation: Path, files: Mapping[str, Sequence[Any]]) -> bool:
 @contextmanager
 def new_generation(place: Path) -> Iterator[Path | None]:
     """Give a new empty folder, removed afterwards unless it was swapped in; None where there cannot be one."""
-    import tempfile
-
     folder: Path | None = None
     try:
         place.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=place))
+        folder = unfinished_path(place)
+        folder.mkdir(mode=0o700)
     except OSError:
         yield None
         return

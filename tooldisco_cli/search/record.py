@@ -1,8 +1,8 @@
 """What an index was made of, kept beside the engine's files so that a change can be told without a catalog.
 
-One file, ``manifests.bin``: a line of JSON, and then the sections of whose lengths it tells. They are tables of lines
-that are looked up and changed as the bytes that they are, because decoding ten thousand entries, and encoding them
-again, takes longer than all else that an edited manifest costs.
+One file, ``manifests.bin``: a checksum, a line of JSON, and then the sections of whose lengths it tells. They are
+tables of lines that are looked up and changed as the bytes that they are, because decoding ten thousand entries, and
+encoding them again, takes longer than all else that an edited manifest costs.
 """
 
 from __future__ import annotations
@@ -122,9 +122,7 @@ def write_record(folder: Path, record: Record) -> None:
     for folder_name, names, stamps, faults in record.listings:
         sections += [_bytes("\0".join(names)), stamps.tobytes()]
         listed.append([folder_name, list(faults), len(names)])
-    body = b"".join(sections)
     head = {
-        "checksum": crc32(body),
         "listings": listed,
         "layers": record.layers,
         "contested": sorted(record.contested),
@@ -132,17 +130,19 @@ def write_record(folder: Path, record: Record) -> None:
         "replaced": record.replaced,
         "lengths": list(map(len, sections)),
     }
-    line = json.dumps(head, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
-    (folder / RECORD).write_bytes(line + body)
+    line = json.dumps(head, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    data = b"".join([line, b"\n", *sections])
+    (folder / RECORD).write_bytes(b"%08x" % crc32(data) + data)
 
 
 def read_record(folder: Path) -> Record | None:
     """Return the record of a generation, or None where there is none that can be read."""
     try:
-        line, _, body = (folder / RECORD).read_bytes().partition(b"\n")
-        head = json.loads(line)
-        if crc32(body) != head["checksum"]:
+        data = (folder / RECORD).read_bytes()
+        if b"%08x" % crc32(memoryview(data)[8:]) != data[:8]:
             return None
+        line, _, body = data[8:].partition(b"\n")
+        head = json.loads(line)
         sections = list(_sections(body, head["lengths"]))
         plain, marks = map(Table, sections[:2])
         listings = tuple(_listings(head["listings"], sections[2:]))

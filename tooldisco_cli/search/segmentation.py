@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import mmap
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -113,6 +112,8 @@ def _own_folder() -> str:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
+        import tempfile
+
         return tempfile.mkdtemp(prefix="tooldisco-jieba-")
     return str(folder)
 

@@ -169,7 +169,7 @@ def catalog_change(record: Record, listings: Iterable[Listing], catalog: Catalog
 def _plain_tools(paths: Iterable[str], record: Record) -> list[Entry] | None:
     """Return the tools that some manifests declare now; None when more than their own names depends on one."""
     from tooldisco_cli.catalog.layers import LoadedLayer, read_manifest
-    from tooldisco_cli.catalog.loading import assemble
+    from tooldisco_cli.catalog.stacking import assemble
     from tooldisco_cli.catalog.tool import Layer
 
     tools: list[Entry] = []
@@ -246,7 +246,7 @@ def updated(old: Path, new: Path, change: Change, searcher: Searcher) -> Searche
         words.update(document["text"].split(" "))
         documents.append(document)
     fresh = sorted(word for word in words if word and not searcher.doc_freq("text", word))
-    bridge = " ".join(_bridged(searcher, fresh))
+    bridge = " ".join(_bridged(searcher, fresh, old.parent.parent))
     for path in old.iterdir():
         if path.name in _WRITTEN_ANEW:
             shutil.copyfile(path, new / path.name)
@@ -290,11 +290,11 @@ def _places(searcher: Searcher, change: Change) -> dict[str, int] | None:
     return found
 
 
-def _bridged(searcher: Searcher, fresh: Sequence[str]) -> Iterator[str]:
+def _bridged(searcher: Searcher, fresh: Sequence[str], kept_in: Path) -> Iterator[str]:
     """Yield the terms of the term table that words new to an index bring with them."""
     from tooldisco_cli.search.bridge import bridge_terms, table_lines_with
 
-    lines = table_lines_with(fresh)
+    lines = table_lines_with(fresh, kept_in)
     if not lines:
         return
     # A translation of several words counts when the index has each, so all words of these lines are looked up.
