@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tooldisco_cli.search.bridge import MAX_TARGETS, PINYIN, SEPARATOR, bridge_terms, term_table
+from tooldisco_cli.search.bridge import MAX_TARGETS, PINYIN, SEPARATOR, bridge_terms, table_lines_with, term_table
 from tooldisco_cli.search.folding import DATA, fold
 from tooldisco_cli.search.words import stems
 
