@@ -68,6 +68,17 @@ def test_manifests_that_did_not_change_load_no_parser(loaded, arguments):
     assert not loaded(*arguments) & (MODELS | {"tomli", "rich.progress", "tooldisco_cli.catalog.parallel"})
 
 
+@pytest.mark.parametrize(
+    "arguments", [("tools", "show", "calculate"), ("tools", "dry-run", "calculate", "-p", "expression=1"),
+                  ("tools", "exec", "calculate", "-p", "expression=1", "--json")]
+)  # fmt: skip
+def test_one_tool_is_read_alone_where_the_kept_index_is_current(loaded, arguments):
+    whole = {"tooldisco_cli.catalog.loading", "tooldisco_cli.catalog.kept"}
+    assert loaded(*arguments) >= whole
+    loaded("search", "x y z mail")
+    assert not loaded(*arguments) & whole
+
+
 @pytest.mark.parametrize("query", ["发送邮件", "send an email", "發送郵件 fasong"])
 def test_a_search_with_a_kept_index_loads_the_engine_and_nothing_else(loaded, query):
     loaded("search", "x y z mail")  # builds the index

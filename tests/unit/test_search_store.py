@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from tooldisco_cli.search import store
-from tooldisco_cli.search.store import ask, kept_indexes, open_index, verify
+from tooldisco_cli.search.generations import kept_indexes, verify
+from tooldisco_cli.search.index import SearchIndex
+from tooldisco_cli.search.store import ask, open_index
 
 
 def tool(name: str, words: str) -> str:
@@ -37,7 +39,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """One element for each time an index was built whole."""
-    return counted_calls(monkeypatch, store.SearchIndex, "build")
+    return counted_calls(monkeypatch, SearchIndex, "build")
 
 
 @pytest.fixture
@@ -202,14 +204,14 @@ def test_without_the_cache_nothing_is_kept(layer, environment):
 def test_a_cache_that_cannot_be_written_is_still_read(layer, environment, monkeypatch, builds):
     found(layer, environment)
     # Root may write anywhere, so the refusal of a read-only disk is played: no lock file can be made there.
-    real_open = store.SearchIndex.open
+    real_open = SearchIndex.open
 
     def refuse(folder: Path):
         if folder.name.startswith("gen-"):
             raise store.IndexBroken("cannot make a lock file")
         return real_open(folder)
 
-    monkeypatch.setattr(store.SearchIndex, "open", refuse)
+    monkeypatch.setattr(SearchIndex, "open", refuse)
     monkeypatch.setattr(store.os, "access", lambda *_: False)
     assert found(layer, environment) == ["boil_egg"]
     assert len(builds) == 1

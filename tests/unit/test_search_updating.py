@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_search_store import builds, environment, loads  # noqa: F401 - fixtures
 
-from tooldisco_cli.search import store, updating
+from tooldisco_cli.search import updating
 from tooldisco_cli.search.answer import Answer
+from tooldisco_cli.search.generations import kept_indexes, verify
 from tooldisco_cli.search.index import SearchIndex
-from tooldisco_cli.search.store import ask, open_index, verify
+from tooldisco_cli.search.store import ask, open_index
 
 TEXTS = [
     "Boil an egg until it is hard",
@@ -214,7 +215,7 @@ def test_after_a_part_was_replaced_it_is_built_anew(layer, environment, builds, 
 def test_the_generation_before_is_left_as_it_was(layer, environment):  # noqa: F811
     before = open_index([layer.folder], environment=environment).tools
     answered = answers(before)
-    (place,) = store.kept_indexes(environment)
+    (place,) = kept_indexes(environment)
     layer.write(3, manifest(3, "Feed the zebra"))
     kept(layer, environment)
     assert answers(before) == answered
@@ -234,7 +235,7 @@ def test_after_many_updates_it_is_built_anew(layer, environment, builds, monkeyp
 @pytest.mark.parametrize("damage", ["gone", "rubbish", "empty"])
 def test_without_its_record_it_is_built_anew(layer, environment, builds, damage):  # noqa: F811
     kept(layer, environment)
-    (place,) = store.kept_indexes(environment)
+    (place,) = kept_indexes(environment)
     (record,) = place.glob("gen-*/manifests.bin")
     if damage == "gone":
         record.unlink()
@@ -254,7 +255,7 @@ def test_where_links_cannot_be_made_files_are_copied(layer, environment, builds,
     layer.write(3, manifest(3, "Feed the zebra"))
     assert names(kept(layer, environment))[QUERIES.index("zebra")] == ["tool_3"]
     assert len(builds) == 1
-    (place,) = store.kept_indexes(environment)
+    (place,) = kept_indexes(environment)
     assert verify(place) == []
 
 

@@ -34,6 +34,17 @@ class Common(NamedTuple):
         self.warn_about(catalog)
         return catalog
 
+    def load_tools(self, *names: str) -> Catalog:
+        """Load as much of the catalog as has some tools: their manifests alone where the kept index tells so."""
+        from tooldisco_cli.search.declared import declared_tools
+
+        found = declared_tools(names, self.tools_dirs)
+        if found is None:
+            return self.load()
+        catalog, messages = found
+        self.warn(messages)
+        return catalog
+
     def warn_about(self, catalog: Catalog) -> None:
         """Say on stderr what is wrong with the catalog, unless told to be quiet."""
         problems = [(problem.severity, str(problem)) for problem in catalog.problems]

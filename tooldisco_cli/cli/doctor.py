@@ -30,7 +30,7 @@ def doctor(
     from tooldisco_cli.errors import CatalogInvalid
     from tooldisco_cli.execution.readiness import missing
     from tooldisco_cli.render.doctor import Checkup, show_checkup
-    from tooldisco_cli.search.store import kept_indexes, verify
+    from tooldisco_cli.search.generations import kept_indexes, verify
 
     catalog = load_catalog(given.tools_dirs)
     folders = {"config": paths.config_folder(), "cache": paths.cache_folder(), "state": paths.state_folder()}

@@ -76,7 +76,7 @@ def dry_run(
     Exits 2 when the arguments do not fit, 7 when the tool lacks something.
     """
     given = common(ctx)
-    catalog = given.load()
+    catalog = given.load_tools(name)
     entry = catalog.get(name)
     from tooldisco_cli.errors import NotReady
     from tooldisco_cli.execution.pipeline import dry_run as run_dry
@@ -116,7 +116,7 @@ def execute(
     the settings allow them.
     """
     given = common(ctx)
-    catalog = given.load()
+    catalog = given.load_tools(name, *(confirm or ()))
     entry = catalog.get(name)
     from tooldisco_cli.cli.running import run_until_interrupted
     from tooldisco_cli.execution.pipeline import execute as run_tool

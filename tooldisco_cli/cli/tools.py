@@ -99,7 +99,7 @@ def show(
     given = common(ctx)
     if as_json and as_toml:
         raise UsageError("--json and --toml exclude each other", hint="give one of them")
-    catalog = given.load()
+    catalog = given.load_tools(name)
     entry = catalog.get(name)
     from tooldisco_cli.render.tools import show_tool
 

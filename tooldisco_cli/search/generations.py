@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tooldisco_cli import paths
 from tooldisco_cli.atomic import UNFINISHED, replacing, unfinished_path
 from tooldisco_cli.errors import IndexBroken
 
@@ -23,6 +24,11 @@ FORMAT = 5
 """Grows whenever what is written into an index changes; the version of the program counts too."""
 _ABANDONED_SECONDS = 3600.0
 _UNUSED_SECONDS = 60 * 86400.0
+
+
+def root_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Return the folder that holds the indexes of all sets of layers."""
+    return paths.cache_folder(environment) / "index"
 
 
 def read_meta(place: Path) -> dict[str, Any] | None:
@@ -138,3 +144,32 @@ def remove(path: Path) -> None:
             path.unlink(missing_ok=True)
         except OSError:
             return
+
+
+def verify(place: Path) -> list[str]:
+    """Return what is wrong with the kept index of one set of layers, by the hash of every file; for ``doctor``."""
+    from hashlib import sha256
+
+    meta = read_meta(place)
+    if meta is None:
+        return []  # of an older version, or never finished: nobody reads it, and the next search builds anew
+    faults = []
+    for name, (size, digest) in meta["files"].items():
+        path = place / meta["generation"] / name
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            faults.append(f"{name}: {error.strerror}")
+            continue
+        if len(data) != size or sha256(data).hexdigest() != digest:
+            faults.append(f"{name}: differs from what was written")
+    return faults
+
+
+def kept_indexes(environment: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the folders of all kept indexes, each of one set of layers."""
+    root = root_folder(environment)
+    try:
+        return sorted(path for path in root.iterdir() if path.is_dir())
+    except OSError:
+        return []

@@ -8,6 +8,7 @@ encoding them again, takes longer than all else that an edited manifest costs.
 from __future__ import annotations
 
 import json
+import os
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,9 +18,12 @@ from zlib import crc32
 from tooldisco_cli.catalog.footprint import Listing
 
 if TYPE_CHECKING:
+    from tooldisco_cli.catalog.snapshot import Catalog
     from tooldisco_cli.catalog.tool import LayerKind
 
 RECORD = "manifests.bin"
+UNTRUSTED = frozenset({"project", "code"})
+"""Kinds of layers of which a record does not tell enough: what their tools may do hangs on approvals, or on code."""
 
 
 class Table(Collection[str]):
@@ -150,6 +154,18 @@ def read_record(folder: Path) -> Record | None:
         return Record(listings, layers, frozenset(head["contested"]), plain, marks, head["updates"], head["replaced"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def read_alone(path: str, record: Record) -> Catalog | None:
+    """Return the catalog of one manifest; None when it takes more than one of the record's layers to tell."""
+    from tooldisco_cli.catalog.layers import LoadedLayer, read_manifest
+    from tooldisco_cli.catalog.stacking import assemble
+    from tooldisco_cli.catalog.tool import Layer
+
+    within = [Layer(*layer) for layer in record.layers if path.startswith(os.path.join(layer[1], ""))]  # noqa: PTH118
+    if len(within) != 1 or within[0].kind in UNTRUSTED:
+        return None
+    return assemble([LoadedLayer(within[0], (read_manifest(path),))])
 
 
 def _sections(data: bytes, lengths: Sequence[int]) -> Iterator[bytes]:

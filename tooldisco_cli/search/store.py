@@ -25,11 +25,11 @@ from tooldisco_cli.search.generations import (
     new_generation,
     read_meta,
     remove,
+    root_folder,
     sizes_hold,
     swap_in,
     write_meta,
 )
-from tooldisco_cli.search.index import SearchIndex
 from tooldisco_cli.version import __version__
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from tooldisco_cli.catalog.parallel import Tell
     from tooldisco_cli.catalog.snapshot import Catalog
+    from tooldisco_cli.search.index import SearchIndex
+    from tooldisco_cli.search.record import Record
     from tooldisco_cli.search.updating import Change
 
 T = TypeVar("T")
@@ -128,33 +130,26 @@ def current_index(
     return None if opened is None else opened.tools
 
 
-def verify(place: Path) -> list[str]:
-    """Return what is wrong with the kept index of one set of layers, by the hash of every file; for ``doctor``."""
-    from hashlib import sha256
+def current_parts(
+    tools_dirs: Sequence[str | Path] = (),
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[Record, Searcher, tuple[Message, ...]] | None:
+    """Return the kept index as its record and the engine's searcher, with the messages; None as in current_index."""
+    from tooldisco_cli.search.record import read_record
 
-    meta = read_meta(place)
-    if meta is None:
-        return []  # of an older version, or never finished: nobody reads it, and the next search builds anew
-    faults = []
-    for name, (size, digest) in meta["files"].items():
-        path = place / meta["generation"] / name
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            faults.append(f"{name}: {error.strerror}")
-            continue
-        if len(data) != size or sha256(data).hexdigest() != digest:
-            faults.append(f"{name}: differs from what was written")
-    return faults
-
-
-def kept_indexes(environment: Mapping[str, str] | None = None) -> list[Path]:
-    """Return the folders of all kept indexes, each of one set of layers."""
-    root = paths.cache_folder(environment) / "index"
+    place = _place(tools_dirs, cwd, os.environ if environment is None else environment)
+    look = _look(place)
+    if look is None or not _unchanged(place, look):
+        return None
+    record = read_record(look.generation)
+    if record is None:
+        return None
     try:
-        return sorted(path for path in root.iterdir() if path.is_dir())
-    except OSError:
-        return []
+        return record, engine.load(look.generation), tuple(Message(*message) for message in look.meta["messages"])
+    except IndexBroken:
+        return None
 
 
 # --- reading
@@ -173,7 +168,7 @@ def _place(tools_dirs: Sequence[str | Path], cwd: Path | None, environment: Mapp
     words = [__version__, str(FORMAT), *map(str, folders), "", *map(str, tools_dirs), *map(str, files)]
     text = "\0".join(words).encode("utf-8", "surrogateescape")
     key = f"{crc32(text):08x}{crc32(text[::-1]):08x}"
-    return _Place(paths.cache_folder(environment) / "index" / key, tuple(map(str, folders)), tuple(map(str, files)))
+    return _Place(root_folder(environment) / key, tuple(map(str, folders)), tuple(map(str, files)))
 
 
 class _Look(NamedTuple):
@@ -246,6 +241,8 @@ def _stats(files: Sequence[str]) -> str:
 
 
 def _open(generation: Path) -> SearchIndex:
+    from tooldisco_cli.search.index import SearchIndex
+
     try:
         return SearchIndex.open(generation)
     except IndexBroken:
@@ -301,6 +298,8 @@ def _build(
         )
         if index is not None:
             return Opened(index, messages)
+    from tooldisco_cli.search.index import SearchIndex
+
     return Opened(SearchIndex.build(catalog, tell=tell), messages)
 
 
@@ -308,6 +307,7 @@ def _anew(
     place: _Place, catalog: Catalog, listings: tuple[Listing, ...], meta: dict[str, Any], tell: Tell | None
 ) -> SearchIndex | None:
     from tooldisco_cli.search.documents import claims_of
+    from tooldisco_cli.search.index import SearchIndex
     from tooldisco_cli.search.record import RECORD, write_record
     from tooldisco_cli.search.updating import record_of
 
@@ -378,6 +378,7 @@ def _with_catalog_change(
 def _updated(
     place: _Place, generation: Path, change: Change, searcher: Searcher, meta: dict[str, Any]
 ) -> SearchIndex | None:
+    from tooldisco_cli.search.index import SearchIndex
     from tooldisco_cli.search.updating import updated
 
     with new_generation(place.folder) as folder:

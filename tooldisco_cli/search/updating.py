@@ -15,7 +15,6 @@ The engine counts words of replaced documents until it is built anew, so after m
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,13 +24,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tooldisco_cli.catalog.footprint import Listing, changed_manifests
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.names import exact_key, mention_key, tool_named, tools_with_key
-from tooldisco_cli.search.record import RECORD, Record, Table, write_record
+from tooldisco_cli.search.record import RECORD, UNTRUSTED, Record, Table, read_alone, write_record
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Searcher
 
     from tooldisco_cli.catalog.snapshot import Catalog, Entry
-    from tooldisco_cli.catalog.tool import Layer
     from tooldisco_cli.search.documents import Claim
 
 MOST_UPDATES = 200
@@ -66,7 +64,7 @@ def record_of(catalog: Catalog, listings: Iterable[Listing], claims: Iterable[Cl
     for claim in claims:
         source = claim.entry.source
         held.setdefault(source.path, []).append(claim.entry.name)
-        if not claim.alone or not _is_trusted_layer(source.layer) or "\n" in source.path:
+        if not claim.alone or source.layer.kind in UNTRUSTED or "\n" in source.path:
             tangled.add(source.path)
         marks[claim.entry.name] = _mark(claim, catalog.by_name)
     return Record(
@@ -168,24 +166,13 @@ def catalog_change(record: Record, listings: Iterable[Listing], catalog: Catalog
 
 def _plain_tools(paths: Iterable[str], record: Record) -> list[Entry] | None:
     """Return the tools that some manifests declare now; None when more than their own names depends on one."""
-    from tooldisco_cli.catalog.layers import LoadedLayer, read_manifest
-    from tooldisco_cli.catalog.stacking import assemble
-    from tooldisco_cli.catalog.tool import Layer
-
     tools: list[Entry] = []
     for path in sorted(paths):
-        within = [Layer(*layer) for layer in record.layers if path.startswith(os.path.join(layer[1], ""))]  # noqa: PTH118
-        if len(within) != 1 or not _is_trusted_layer(within[0]):
-            return None
-        catalog = assemble([LoadedLayer(within[0], (read_manifest(path),))])
-        if catalog.problems or catalog.notes or catalog.contested:
+        catalog = read_alone(path, record)
+        if catalog is None or catalog.problems or catalog.notes or catalog.contested:
             return None
         tools += catalog
     return tools
-
-
-def _is_trusted_layer(layer: Layer) -> bool:
-    return layer.kind not in {"project", "code"}
 
 
 def _mentioning(searcher: Searcher, names: Iterable[str]) -> set[str] | None:
