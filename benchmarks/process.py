@@ -180,8 +180,8 @@ def _cost(ratios: list[float], memory: float) -> Cost:
     return Cost(statistics.median(ordered), low, high, memory, len(ordered))
 
 
-def changes(run: Program, folder: Path, *, rounds: int) -> dict[str, list[float]]:
-    """Edit, add and remove one manifest of a copy of a catalog; return the next search's ratios to a warm search.
+def changes(run: Program, folder: Path, *, rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Edit, add and remove one manifest of a copy; return the next search's ratios to a warm search and the baseline.
 
     Each is beside a warm search of its own, after which nothing recent is left to doubt. Every change is asked for
     afterwards by a word that only it has, so a search that missed it would be noticed.
@@ -192,7 +192,8 @@ def changes(run: Program, folder: Path, *, rounds: int) -> dict[str, list[float]
     search = [run.tooldisco, "search", QUERIES[0], "--json", *layers]
     files = sorted(copy.glob("*.toml"))
     added = copy / "added.toml"
-    found: dict[str, list[float]] = {"one file edited": [], "one file added": [], "one file removed": []}
+    names = ("one file edited", "one file added", "one file removed")
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
 
     def edit(word: str) -> None:
         file = files[len(files) // 3]
@@ -215,10 +216,11 @@ def changes(run: Program, folder: Path, *, rounds: int) -> dict[str, list[float]
         for name, change in steps.items():
             time.sleep(SETTLED_SECONDS)
             run.measure(search)
+            baseline, _ = run.measure(run.baseline)
             warm, _ = run.measure(search)
             change(word + name[-3:])
             taken, _ = run.measure(search)
-            found[name].append(taken / warm)
+            found[name].append((taken / warm, taken / baseline))
             wanted = word + ("ded" if change is remove else name[-3:])
             answer = json.loads(run.output([run.tooldisco, "search", wanted, "--json", *layers]))
             seen = any(wanted in hit["description"] for hit in answer["results"])

@@ -60,10 +60,12 @@ class SearchIndex:
         ``tell`` is called now and then with how many tools are indexed, and how many there are.
         Raises IndexBroken when the engine cannot write.
         """
+        from tooldisco_cli.catalog.reading import collection_paused
         from tooldisco_cli.search.documents import claims_of, engine_documents
 
-        claims = claims_of(entries) if claims is None else claims
-        return cls(engine.write(engine_documents(claims, tell), folder), weights)
+        with collection_paused():
+            claims = claims_of(entries) if claims is None else claims
+            return cls(engine.write(engine_documents(claims, tell), folder), weights)
 
     @classmethod
     def open(cls, folder: Path) -> SearchIndex:

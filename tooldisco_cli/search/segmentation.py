@@ -26,7 +26,8 @@ Cut = Callable[[str], Iterable[str]]
 
 _BEFORE_RJIEBA, _BEFORE_JIEBA = 15_000, 200_000
 """Characters to cut from disk until loading that dictionary would have been about as quick."""
-_MANY_TOOLS = 2_000
+_MANY_FOR_RJIEBA, _MANY_FOR_JIEBA = 300, 2_000
+"""Tools from which on that dictionary is loaded at once: their texts would need it before long."""
 _REMEMBERED = 1 << 16
 """Of how many runs the words are remembered: most come again, in another tool or field."""
 _ON_DISK_BYTES = 5_071_852
@@ -41,13 +42,15 @@ class _Cutter:
     def __init__(self) -> None:
         from importlib.util import find_spec
 
-        self._left = _BEFORE_JIEBA if find_spec("rjieba") is None else _BEFORE_RJIEBA
+        quick = find_spec("rjieba") is not None
+        self._left, self._many = (_BEFORE_RJIEBA, _MANY_FOR_RJIEBA) if quick else (_BEFORE_JIEBA, _MANY_FOR_JIEBA)
         self._from_disk: Cut | None = None
         self._from_memory: Cut | None = None
 
-    def expect_much(self) -> None:
-        """Do not begin from disk: a dictionary will have to be loaded anyway."""
-        self._left = 0
+    def expect(self, tools: int) -> None:
+        """Do not begin from disk where a dictionary will have to be loaded anyway."""
+        if tools >= self._many:
+            self._left = 0
 
     def __call__(self, run: str) -> Iterable[str]:
         self._left -= len(run)
@@ -206,8 +209,7 @@ class FrequenciesOnDisk:
 
 def expect_tools(count: int) -> None:
     """Prepare for the texts of so many tools."""
-    if count >= _MANY_TOOLS:
-        _cutter().expect_much()
+    _cutter().expect(count)
 
 
 @lru_cache(_REMEMBERED)
