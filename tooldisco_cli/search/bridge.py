@@ -93,32 +93,36 @@ def bridge_terms(vocabulary: Mapping[str, int], lines: Iterable[str] | None = No
     A target of several words, such as ``exchang_rate``, counts when the vocabulary has each of them.
     """
     ranked: dict[str, dict[str, int]] = defaultdict(dict)
+    words = set(vocabulary)
 
     def add(key: str, target: str, rank: int) -> None:
         known = ranked[key]
-        known[target] = min(known.get(target, rank), rank)
+        if known.get(target, rank) >= rank:
+            known[target] = rank
 
     for line in term_table() if lines is None else lines:
         word, pinyin, joined = line.split("\t")
-        present = len(word) > 1 and word in vocabulary
+        present = word in words and len(word) > 1
         if present:
             add(PINYIN + pinyin, word, 0)
         if not joined:
             continue
         for rank, term in enumerate(joined.split("|")):
-            if term in vocabulary:
+            if term in words:
                 add(word, term, rank)
             elif term[0] == "=":
-                if term[1:] in vocabulary:
+                if term[1:] in words:
                     add(word, term[1:], 0)
                 if present:
                     add(term[1:], word, 0)
                 continue
-            elif "_" in term and all([part in vocabulary for part in term.split("_")]):  # noqa: C419  # faster so
+            elif "_" in term and words.issuperset(term.split("_")):
                 add(word, term, rank)
             if present:
                 add(term, word, rank)
     for key, targets in ranked.items():
-        best = sorted(targets.items(), key=lambda item: (item[1], -vocabulary.get(item[0], 0), item[0]))[:MAX_TARGETS]
-        for target, rank in best:
+        best = list(targets.items())
+        if len(best) > 1:
+            best.sort(key=lambda item: (item[1], -vocabulary.get(item[0], 0), item[0]))
+        for target, rank in best[:MAX_TARGETS]:
             yield f"{key}{SEPARATOR}{min(rank, 9)}{target}"
