@@ -41,14 +41,15 @@ def _run(arguments: list[str]) -> int:
 
     make_streams_safe()
     as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
-    if os.environ.get("_TOOLDISCO_COMPLETE", "").startswith("complete_"):
+    completing = os.environ.get("_TOOLDISCO_COMPLETE", "")
+    if completing.startswith("complete_"):
         from tooldisco_cli.cli.completion import answer_a_shell
 
         answer_a_shell()
     try:
         from tooldisco_cli.cli.shortcut import shortcut
 
-        plain = shortcut(arguments)
+        plain = None if completing else shortcut(arguments)
         if plain is not None:
             return plain()
         from tooldisco_cli.cli.app import root_command
