@@ -14,13 +14,11 @@ from tooldisco_cli.search.intents import cover
 from tooldisco_cli.search.names import named_tools
 from tooldisco_cli.search.query import BIGRAM, Concept, QueryAnalyzer, clause_texts
 from tooldisco_cli.search.ranking import SATURATION, any_of, concept_query, filters
-from tooldisco_cli.search.weights import Weights
 
 if TYPE_CHECKING:
     from tantivy import DocAddress, Searcher
 
     from tooldisco_cli.search.vectors import Nearness, Vectors
-    from tooldisco_cli.search.vocabulary import Vocabulary
 
 NAMED = 1.0
 BEST_UNNAMED = 0.99
@@ -89,19 +87,18 @@ class Asked:
     def __init__(
         self,
         searcher: Searcher,
-        weights: Weights,
+        analyzer: QueryAnalyzer,
         query: str,
-        vocabulary: Vocabulary,
         vectors: Vectors | None,
         used: Mapping[int, float],
     ) -> None:
         self._used = used
         self._searcher = searcher
-        self._weights = weights
+        self._weights = analyzer.weights
         self._text = query
         self._vectors = vectors
-        self.analyzer = QueryAnalyzer(vocabulary, weights)
-        self._everything = self.analyzer.concepts(query)
+        self.analyzer = analyzer
+        self._everything = analyzer.concepts(query)
         self.concepts: list[Concept] = [concept for concept in self._everything if concept.forms]
         self._queries: dict[str, Query] = {}
         named = named_tools(searcher, query)

@@ -11,6 +11,7 @@ from tooldisco_cli.search import engine
 from tooldisco_cli.search.answer import Absence, Answer, Contribution, Hit
 from tooldisco_cli.search.asking import Asked, Match, Matches
 from tooldisco_cli.search.names import named_tools, near_categories, near_names, tool_named
+from tooldisco_cli.search.query import QueryAnalyzer
 from tooldisco_cli.search.ranking import filters
 from tooldisco_cli.search.vocabulary import Vocabulary
 from tooldisco_cli.search.weights import DEFAULT, Weights
@@ -36,13 +37,12 @@ class SearchIndex:
         weights: Weights = DEFAULT,
         vectors: Vectors | None = None,
         used: Mapping[int, float] | None = None,
-        vocabulary: Vocabulary | None = None,
+        analyzer: QueryAnalyzer | None = None,
     ) -> None:
         self._searcher = searcher
-        self._weights = weights
         self._vectors = vectors
         self._used = used or {}
-        self._vocabulary = vocabulary or Vocabulary(searcher)
+        self._analyzer = analyzer or QueryAnalyzer(Vocabulary(searcher), weights)
 
     @classmethod
     def build(
@@ -74,7 +74,7 @@ class SearchIndex:
 
     def with_meaning(self, vectors: Vectors) -> SearchIndex:
         """Return the same index with hybrid search: by words and by meaning. ``vectors`` must be of this index."""
-        return SearchIndex(self._searcher, self._weights, vectors, self._used, self._vocabulary)
+        return SearchIndex(self._searcher, vectors=vectors, used=self._used, analyzer=self._analyzer)
 
     def with_usage(self, worths: Mapping[str, float]) -> SearchIndex:
         """Return the same index with what the earlier use of tools is worth, 0 to 1 by name (``usage.habits``).
@@ -88,7 +88,7 @@ class SearchIndex:
                 address = tool_named(self._searcher, name)
                 if address is not None:
                     used[engine.places(self._searcher, [address])[0]] = worth
-        return SearchIndex(self._searcher, self._weights, self._vectors, used, self._vocabulary)
+        return SearchIndex(self._searcher, vectors=self._vectors, used=used, analyzer=self._analyzer)
 
     def documents(self) -> Iterator[tuple[int, DocAddress, dict[str, Any]]]:
         """Yield every tool: its place in the catalog, its address, and what is stored; raises IndexBroken."""
@@ -124,7 +124,7 @@ class SearchIndex:
         """
         limit = max(limit, 0)
         with engine.engine_errors():
-            asked = Asked(self._searcher, self._weights, query, self._vocabulary, self._vectors, self._used)
+            asked = Asked(self._searcher, self._analyzer, query, self._vectors, self._used)
             conditions = filters(categories, tags)
             found = asked.matches(conditions, limit)
             below = () if found.fits or not floor else found.best[:NEAR]

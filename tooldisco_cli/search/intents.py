@@ -41,18 +41,18 @@ def cover(scores: Mapping[int, Sequence[float]], wanted: int, covered: float) ->
     ``covered`` says how far a clause counts as done once a tool answers it: 0 is the plain sum, 1 only what a tool
     adds beyond the best before it. Ties go to the higher sum, then to the lower key.
     """
-    left = dict(scores)
-    done = [0.0] * max((len(row) for row in left.values()), default=0)
+    left = sorted([(-sum(row), key, row) for key, row in scores.items()])
+    done = [0.0] * max(map(len, scores.values()), default=0)
     order: list[int] = []
     while left and len(order) < wanted:
-        best, best_gain = -1, (-1.0, -1.0)
-        for key, row in left.items():
-            total = sum(row)
-            if total < best_gain[0]:
-                continue
-            gain = (sum(s - covered * d for s, d in zip(row, done, strict=True) if s > covered * d), total)
-            if gain > best_gain or (gain == best_gain and key < best):
-                best, best_gain = key, gain
-        order.append(best)
-        done = [max(d, s) for d, s in zip(done, left.pop(best), strict=True)]
+        best, best_gain = 0, -1.0
+        for number, (negative, _, row) in enumerate(left):
+            if -negative < best_gain:
+                break  # what a tool adds is at most its sum, and the others have no higher one
+            gain = sum([s - d for s, d in zip(row, done, strict=True) if s > d])
+            if gain > best_gain:
+                best, best_gain = number, gain
+        _, key, row = left.pop(best)
+        order.append(key)
+        done = [max(d, covered * s) for d, s in zip(done, row, strict=True)]
     return order

@@ -8,17 +8,20 @@ the fewest words wins. The result is plain data, so it can be tested, explained 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tooldisco_cli.search.bridge import PINYIN
 from tooldisco_cli.search.folding import fold
 from tooldisco_cli.search.intents import clause_borders, clause_of
 from tooldisco_cli.search.stopwords import STOP_WORDS, STOP_WORDS_EN
-from tooldisco_cli.search.vocabulary import Vocabulary
+from tooldisco_cli.search.vocabulary import Vocabulary, remember
 from tooldisco_cli.search.weights import DEFAULT, Weights
 from tooldisco_cli.search.words import Run, bigrams, identifier_words, joined, runs, stems
+
+if TYPE_CHECKING:
+    from tantivy import Query
 
 MAX_QUERY = 4_000
 """Characters of a query that are analysed: its beginning, where people and agents say what they want."""
@@ -112,24 +115,28 @@ def clause_texts(query: str) -> list[str]:
     return ["".join(kept[start:end]).strip() for start, end in pairwise(borders)]
 
 
-_Found = tuple[str, list[Form], float, int]
+_Found = tuple[str, Sequence[Form], float, int]
 """A word, its forms, its weight and where it starts."""
 _Candidates = dict[tuple[int, int], tuple[int, list[tuple[str, int]]]]
 """Stretches of a run with their document frequency and the targets of the term table."""
 
 
 class QueryAnalyzer:
-    """Cuts queries against one index."""
+    """Cuts queries against one index, and remembers what its words are: queries repeat each other's words."""
 
     def __init__(self, vocabulary: Vocabulary, weights: Weights = DEFAULT) -> None:
         self.vocabulary = vocabulary
         self.weights = weights
+        self._translated: dict[str, tuple[Form, ...]] = {}
+        self._stemmed: dict[str, tuple[Form, ...]] = {}
+        self.queries: dict[tuple[tuple[Form, ...], float, float], Query] = {}
+        """The engine's queries of concepts, by their forms, weight and rarity (``ranking.concept_query``)."""
 
     def concepts(self, query: str) -> list[Concept]:
         """Return the concepts of a query in its order, each distinct word once; those without forms are unknown."""
         folded = folded_query(query)
         borders = clause_borders(folded)
-        found: dict[str, tuple[list[Form], float, int]] = {}
+        found: dict[str, tuple[Sequence[Form], float, int]] = {}
         for word, forms, weight, start in self._words(folded):
             known = found.get(word)
             if known is None or weight > known[1]:
@@ -149,7 +156,7 @@ class QueryAnalyzer:
             concepts = [concepts[i] for i in sorted(worth[:MAX_CONCEPTS])]
         return concepts
 
-    def _rarity(self, forms: list[Form]) -> float:
+    def _rarity(self, forms: Sequence[Form]) -> float:
         own = [form.doc_freq for form in forms if form.kind != "translation"]
         return self.vocabulary.idf(max(own or [form.doc_freq for form in forms], default=0))
 
@@ -198,20 +205,22 @@ class QueryAnalyzer:
             yield phrase
         guessed = 0
         for number, (word, stem) in enumerate(zip(words, stemmed, strict=True)):
-            forms = self._forms_of_stem(stem)
+            forms: Sequence[Form] = self._forms_of_stem(stem)
             if not forms and len(word.text) > 1 and not word.text.isdecimal():
                 guessed += 1
                 forms = self._guesses(word.text, stem) if guessed <= MAX_GUESSED else []
             elif number == len(words) - 1 and len(words) <= 3 and len(stem) >= 3 and not word.text.isdecimal():
-                forms += self._prefixed(stem, known=True)
+                forms = (*forms, *self._prefixed(stem, known=True))
             share = self.weights.inner if number in inner else 1.0
             yield stem, forms, word.weight * share, word.start
 
-    def _forms_of_stem(self, stem: str) -> list[Form]:
-        forms = []
-        if freq := self.vocabulary.doc_freq(stem):
-            forms.append(Form("text", (stem,), 1.0, freq))
-        forms.extend(self._translations(self.vocabulary.bridged(stem)))
+    def _forms_of_stem(self, stem: str) -> tuple[Form, ...]:
+        forms = self._stemmed.get(stem)
+        if forms is None:
+            freq = self.vocabulary.doc_freq(stem)
+            own = (Form("text", (stem,), 1.0, freq),) if freq else ()
+            translations = self._translations(stem, self.vocabulary.bridged(stem))
+            forms = remember(self._stemmed, stem, own + translations)
         return forms
 
     def _phrases(self, words: list[_Word], stemmed: list[str]) -> Iterator[tuple[int, int, _Found]]:
@@ -219,11 +228,12 @@ class QueryAnalyzer:
         for length in (2, 3):
             for first in range(len(words) - length + 1):
                 group = tuple(stemmed[first : first + length])
-                forms = self._translations(self.vocabulary.bridged("_".join(group)))
+                key = "_".join(group)
+                forms = self._translations(key, self.vocabulary.bridged(key))
                 if not forms:
                     continue
                 if freq := min(map(self.vocabulary.doc_freq, group)):
-                    forms.append(Form("text", group, 1.0, freq))
+                    forms += (Form("text", group, 1.0, freq),)
                 weight = min(word.weight for word in words[first : first + length])
                 yield first, length, (" ".join(group), forms, weight, words[first].start)
 
@@ -303,7 +313,11 @@ class QueryAnalyzer:
                     forms[term] = Form("text", (term,), self.weights.typo, freq, "typo")
         return sorted(forms.values(), key=lambda form: (-form.doc_freq, form.terms))[:4]
 
-    def _translations(self, targets: Iterable[tuple[str, int]]) -> list[Form]:
+    def _translations(self, key: str, targets: Iterable[tuple[str, int]]) -> tuple[Form, ...]:
+        """Return the forms of the targets of a key of the term table."""
+        found = self._translated.get(key)
+        if found is not None:
+            return found
         forms = []
         for target, rank in targets:
             terms = tuple(target.split("_"))
@@ -311,7 +325,7 @@ class QueryAnalyzer:
             if freq:
                 weight = self.weights.translation * self.weights.rank_decay**rank
                 forms.append(Form("text", terms, weight, freq, "translation"))
-        return forms
+        return remember(self._translated, key, tuple(forms))
 
     # --- Chinese
 
@@ -324,10 +338,10 @@ class QueryAnalyzer:
             word = run[first:last]
             if word in STOP_WORDS:
                 continue
-            forms = [Form("text", (word,), 1.0, freq)] if freq else []
+            forms: tuple[Form, ...] = (Form("text", (word,), 1.0, freq),) if freq else ()
             if (first, last) in cover:
                 share = weights.single if len(word) == 1 else 1.0
-                forms += self._translations(targets)
+                forms += self._translations(word, targets)
             elif len(word) == 1 or not forms:
                 continue
             else:

@@ -8,6 +8,7 @@ from tantivy import Occur, Query
 
 from tooldisco_cli.search import engine
 from tooldisco_cli.search.query import Concept, Form, QueryAnalyzer
+from tooldisco_cli.search.vocabulary import remember
 
 SATURATION = 2.2
 """The engine's k1 + 1: what BM25 multiplies a word's rarity by when a document is full of it."""
@@ -40,6 +41,12 @@ def boosts(concept: Concept, analyzer: QueryAnalyzer) -> list[float]:
 
 def concept_query(concept: Concept, analyzer: QueryAnalyzer) -> Query:
     """Return the engine query of a concept: its best form counts."""
+    key = (concept.forms, concept.weight, concept.rarity)
+    known = analyzer.queries.get(key)
+    return remember(analyzer.queries, key, _concept_query(concept, analyzer)) if known is None else known
+
+
+def _concept_query(concept: Concept, analyzer: QueryAnalyzer) -> Query:
     queries = [form_query(form, boost) for form, boost in zip(concept.forms, boosts(concept, analyzer), strict=True)]
     return queries[0] if len(queries) == 1 else Query.disjunction_max_query(queries, analyzer.weights.tie or None)
 

@@ -16,7 +16,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def _remember(memory: dict[K, V], key: K, value: V) -> V:
+def remember(memory: dict[K, V], key: K, value: V) -> V:
+    """Put a value into a memory of bounded size and return it."""
     if len(memory) >= REMEMBERED:
         memory.clear()
     memory[key] = value
@@ -33,12 +34,13 @@ class Vocabulary:
         self._starts: dict[str, list[tuple[str, int]]] = {}
         self._bridged: dict[str, list[tuple[str, int]]] = {}
         self._bridged_starts: dict[str, list[tuple[str, str, int]]] = {}
+        self._idfs: dict[int, float] = {}
 
     def doc_freq(self, term: str, field: str = "text") -> int:
         """In how many documents a field has a term."""
         freq = self._freqs.get((field, term))
         if freq is None:
-            freq = _remember(self._freqs, (field, term), self._searcher.doc_freq(field, term))
+            freq = remember(self._freqs, (field, term), self._searcher.doc_freq(field, term))
         return freq
 
     def starting_with(self, prefix: str, limit: int | None = None) -> list[tuple[str, int]]:
@@ -48,7 +50,7 @@ class Vocabulary:
     def starting_with_pair(self, pair: str) -> list[tuple[str, int]]:
         """Return the same for two characters, remembered."""
         found = self._starts.get(pair)
-        return _remember(self._starts, pair, self.starting_with(pair)) if found is None else found
+        return remember(self._starts, pair, self.starting_with(pair)) if found is None else found
 
     def bridged(self, key: str) -> list[tuple[str, int]]:
         """Return the targets of a key of the term table with their ranks, 0 the most usual."""
@@ -56,7 +58,7 @@ class Vocabulary:
         if targets is None:
             at = len(key) + 1
             found = self._searcher.terms_with_prefix("bridge", key + SEPARATOR)
-            targets = _remember(self._bridged, key, [(term[at + 1 :], int(term[at])) for term, _ in found])
+            targets = remember(self._bridged, key, [(term[at + 1 :], int(term[at])) for term, _ in found])
         return targets
 
     def bridged_from(self, prefix: str) -> list[tuple[str, str, int]]:
@@ -65,9 +67,13 @@ class Vocabulary:
         if found is None:
             parts = [term.split(SEPARATOR) for term, _ in self._searcher.terms_with_prefix("bridge", prefix)]
             triples = [(key, target[1:], int(target[0])) for key, target in parts]
-            found = _remember(self._bridged_starts, prefix, triples)
+            found = remember(self._bridged_starts, prefix, triples)
         return found
 
     def idf(self, doc_freq: int) -> float:
         """The engine's inverse document frequency (BM25 with the 1 inside the logarithm)."""
-        return math.log(1.0 + max(0.0, self.size - doc_freq + 0.5) / (doc_freq + 0.5))
+        found = self._idfs.get(doc_freq)
+        if found is None:
+            idf = math.log(1.0 + max(0.0, self.size - doc_freq + 0.5) / (doc_freq + 0.5))
+            found = remember(self._idfs, doc_freq, idf)
+        return found
