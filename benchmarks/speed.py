@@ -248,7 +248,8 @@ a limit of 5, from the text of the query to the `Answer`, beside what each engin
     "index": """## A first index
 
 CPU time ÷ CPU time of what is beside it, children included. "Whole command" is a `tooldisco search` that finds no
-index.
+index. The aim is in tools a second, so how much of it is reached depends on the machine, here a shared one; the
+ratios do not.
 """,
     "changes": """## After a change
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 from messages_api import MessagesApi, run, say, search, use
+from talking import Talk, talks
 
-from tooldisco_cli.agent.anthropic_backend import AnthropicBackend
-from tooldisco_cli.agent.events import Notice, SessionEnded, ToolResult
-from tooldisco_cli.agent.opening import Opening, open_session
+from tooldisco_cli.agent.events import Notice
 from tooldisco_cli.agent.trace import read_trace
 from tooldisco_cli.catalog import watching
 from tooldisco_cli.execution.protocol import ApprovalRequest
@@ -30,46 +29,6 @@ def write(path: Path, name: str, description: str, *, argv: str = '"printf", "ra
     )
 
 
-class Talk:
-    """One session over a folder of manifests, and what came of it."""
-
-    def __init__(self, tmp_path: Path, server: MessagesApi, **options) -> None:
-        environment = {
-            "TOOLDISCO_HOME": str(tmp_path / "home"),
-            "PATH": os.environ["PATH"],
-            **options.pop("variables", {}),
-        }
-        settings = Settings()
-        self.live = LiveCatalog([tmp_path / "team"], cwd=tmp_path, settings=settings, environment=environment)
-        self.server = server
-        self.events: list = []
-        self.session = open_session(
-            Opening(catalog=self.live.catalog, index=self.live.index, live=self.live, settings=settings,
-                    environment=environment, folder=tmp_path, model="claude-fake", by_meaning=False,
-                    backend=AnthropicBackend(base_url=server.url, environment=environment), **options)
-        )  # fmt: skip
-
-    def say(self, text: str = "go") -> SessionEnded:
-        asyncio.run(asyncio.wait_for(self._say(text), 60))
-        return self.events[-1]
-
-    async def _say(self, text: str) -> None:
-        try:
-            async for event in self.session.run(text):
-                self.events.append(event)
-        finally:
-            await self.session.backend.close()
-
-    def result(self, id_: str) -> ToolResult:
-        return next(event for event in self.events if isinstance(event, ToolResult) and event.id == id_)
-
-    def found(self, id_: str) -> list[str]:
-        return [hit["name"] for hit in self.result(id_).found or ()]
-
-    def told(self) -> list[str]:
-        return [event.text for event in self.events if isinstance(event, Notice)]
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "team"
@@ -82,18 +41,16 @@ def folder(tmp_path: Path) -> Path:
 def talk(tmp_path, folder, monkeypatch) -> Iterator[Callable[..., Talk]]:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key-12345")
     monkeypatch.setattr(watching, "LONGEST_REST_SECONDS", 0.0)
-    servers, talks = [], []
 
-    def begin(script, **options) -> Talk:
-        servers.append(MessagesApi(script).__enter__())
-        talks.append(Talk(tmp_path, servers[-1], **options))
-        return talks[-1]
+    def make(server: MessagesApi, *, variables: dict[str, str] | None = None, **options) -> Talk:
+        environment = {"TOOLDISCO_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **(variables or {})}
+        settings = Settings()
+        live = LiveCatalog([tmp_path / "team"], cwd=tmp_path, settings=settings, environment=environment)
+        here = {"settings": settings, "environment": environment, "folder": tmp_path}
+        return Talk(server, **{"catalog": live.catalog, "index": live.index, "live": live, **here, **options})
 
-    yield begin
-    for one in talks:
-        one.session.trace.close()
-    for server in servers:
-        server.__exit__()
+    with talks(make) as begin:
+        yield begin
 
 
 def then(edit: Callable[[], object], *content: dict) -> Callable[[dict], list[dict]]:

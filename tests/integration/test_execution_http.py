@@ -1,4 +1,4 @@
-"""http tools against a real local server: what is sent, what comes back, and where a request may not go."""
+"""http tools against a real local server: what is sent, what comes back, time limits, encryption."""
 
 from __future__ import annotations
 
@@ -11,104 +11,24 @@ import shutil
 import ssl
 import subprocess
 import tempfile
-import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from http_site import call, local, reply, run
 
-from tooldisco_cli.catalog.snapshot import Catalog, Entry
-from tooldisco_cli.catalog.tool import Annotations, HttpExecutor, Layer, Source, Tool
-from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, NotReady, Refused, ToolFailed, ToolTimedOut
+from tooldisco_cli.catalog.snapshot import Catalog
+from tooldisco_cli.catalog.tool import Annotations, HttpExecutor
+from tooldisco_cli.errors import CatalogInvalid, InvalidArguments, NotReady, ToolFailed, ToolTimedOut
 from tooldisco_cli.execution import addresses, http_answers
-from tooldisco_cli.execution.addresses import is_public
 from tooldisco_cli.execution.executors import http
 from tooldisco_cli.execution.pipeline import Workbench, execute
-from tooldisco_cli.execution.protocol import Call, FileBlock, ImageBlock, JsonBlock, Output, TextBlock
+from tooldisco_cli.execution.protocol import FileBlock, ImageBlock, JsonBlock, TextBlock
 from tooldisco_cli.execution.spool import Spool
 from tooldisco_cli.settings import Settings
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
-
-
-@dataclass
-class Site:
-    """A server whose answers a test writes; it keeps what it was asked."""
-
-    url: str = ""
-    server: Any = None
-    asked: list[dict[str, Any]] = field(default_factory=list)
-    answer: Callable[[BaseHTTPRequestHandler, int], None] = lambda handler, _: reply(handler, 200, {"ok": True})
-
-
-def reply(handler, status, body=b"", **headers):
-    kind = "text/plain; charset=utf-8"
-    if not isinstance(body, (bytes, str)):
-        body, kind = json.dumps(body), "application/json"
-    data = body.encode() if isinstance(body, str) else body
-    handler.send_response(status)
-    shown = {"content-type": kind, "content-length": str(len(data))}
-    shown |= {name.replace("_", "-"): value for name, value in headers.items()}
-    for name, value in shown.items():
-        handler.send_header(name, value)
-    handler.end_headers()
-    handler.wfile.write(data)
-
-
-@pytest.fixture
-def site():
-    state = Site()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_):
-            pass
-
-        def _any(self):
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            state.asked.append({"method": self.command, "path": self.path, "body": body,
-                                "headers": {k.lower(): v for k, v in self.headers.items()}})  # fmt: skip
-            try:
-                state.answer(self, len(state.asked))
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _any  # noqa: N815
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.handle_error = lambda *_: None  # a client that hangs up is what some tests are about
-    state.server = server
-    state.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield state
-    server.shutdown()
-    server.server_close()
-
-
-def call(executor: HttpExecutor, arguments=None, environment=None, **tool) -> Call:
-    declared = Tool(name="t", http=executor, **tool)
-    entry = Entry(tool=declared, source=Source(Layer("user", "/"), "/t.toml", 1), digest="")
-    return Call(
-        entry=entry, arguments=arguments or {}, environment=environment or {}, folder=Path(), settings=Settings()
-    )
-
-
-def run(executor: HttpExecutor, arguments=None, environment=None, **tool) -> Output:
-    return asyncio.run(http.run(call(executor, arguments, environment, **tool)))
-
-
-def local(site: Site, path: str = "/", **keys) -> HttpExecutor:
-    return HttpExecutor(url=site.url + path, allow_private=True, **keys)
 
 
 class TestWhatIsSent:
@@ -434,173 +354,3 @@ class TestRetries:
         with pytest.raises(ToolFailed, match="429"):
             run(local(site))
         assert len(site.asked) == 1
-
-
-class TestWhereItMayGo:
-    @pytest.mark.parametrize(
-        "host",
-        [
-            "127.0.0.1",
-            "[::1]",
-            "10.1.2.3",
-            "169.254.169.254",
-            "[::ffff:127.0.0.1]",
-            "0.0.0.0",
-            "100.100.100.200",
-            "[fe80::1]",
-            "localhost",
-            "[64:ff9b::7f00:1]",
-            "2130706433",
-        ],
-    )
-    def test_private_addresses_are_refused(self, host):
-        with pytest.raises((Refused, ToolFailed, InvalidArguments)):
-            run(HttpExecutor(url="{url}"), {"url": f"http://{host}/"})
-
-    def test_a_name_that_resolves_to_a_private_address_is_refused(self, site, monkeypatch):
-        async def lies(host, port):
-            return ["127.0.0.1"]
-
-        monkeypatch.setattr(addresses, "resolve", lies)
-        with pytest.raises(Refused, match="private"):
-            run(HttpExecutor(url="http://evil.example:{port}/"), {"port": site.url.rpartition(":")[2]})
-        assert site.asked == []
-
-    def test_a_redirect_to_a_private_address_is_refused(self, site, monkeypatch):
-        """The first request is let through as if the server were public; what it redirects to is not."""
-        port = site.url.rpartition(":")[2]
-
-        async def names(host, _):
-            return {"public.example": ["93.184.216.34"], "inner.example": ["10.0.0.1"]}[host]
-
-        async def to_here(self, host, port, *arguments, **options):
-            return await connect(self, "127.0.0.1", port, *arguments, **options)
-
-        from httpcore2._backends.auto import AutoBackend
-
-        connect = AutoBackend.connect_tcp
-        monkeypatch.setattr(AutoBackend, "connect_tcp", to_here)
-        monkeypatch.setattr(addresses, "resolve", names)
-        for target in (
-            "http://127.0.0.1/",
-            "http://inner.example/",
-            "http://[::1]/",
-            "http://169.254.169.254/latest",
-        ):
-            site.asked.clear()
-            site.answer = lambda handler, n, to=target: reply(handler, 302, location=to)
-            with pytest.raises(Refused):
-                run(HttpExecutor(url=f"http://public.example:{port}/"))
-            assert len(site.asked) == 1
-
-    def test_credentials_are_not_carried_to_another_site(self, site, monkeypatch):
-        monkeypatch.setattr(addresses, "is_public", lambda _: True)
-        monkeypatch.setattr(http, "is_public", lambda _: True)
-        other = site.url.replace("127.0.0.1", "localhost")
-        site.answer = lambda handler, n: (
-            reply(handler, 302, location=other + "/b") if n == 1 else reply(handler, 200, {})
-        )
-        run(local(site, bearer="{env:TOKEN}", headers={"X-Api-Key": "{env:TOKEN}"}), environment={"TOKEN": "secret"})
-        assert "secret" in json.dumps(site.asked[0]["headers"])
-        assert "secret" not in json.dumps(site.asked[1]["headers"])
-
-    def test_a_body_is_not_carried_to_another_site(self, site):
-        other = site.url.replace("127.0.0.1", "localhost")
-        site.answer = lambda handler, n: reply(handler, 307, location=other + "/b")
-        with pytest.raises(ToolFailed, match="not followed"):
-            run(local(site, method="POST", json={"secret": 1}))
-        assert len(site.asked) == 1
-
-    @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/", "http://u:p@127.0.0.1:{port}/x"])
-    def test_a_redirect_leads_to_plain_http_addresses_only(self, site, target):
-        to = target.format(port=site.url.rpartition(":")[2])
-        site.answer = lambda handler, _: reply(handler, 302, location=to)
-        with pytest.raises(ToolFailed, match="not followed"):
-            run(local(site))
-        assert len(site.asked) == 1
-
-    def test_a_name_that_answers_otherwise_the_second_time_gains_nothing(self, site, monkeypatch):
-        """DNS rebinding: public when first asked, private afterwards. It is asked once, and that answer is used."""
-        answers, connected = [["93.184.216.34"], ["127.0.0.1"]], []
-
-        async def rebinding(host, port):
-            return answers.pop(0)
-
-        async def to_here(self, host, port, *arguments, **options):
-            connected.append(host)
-            return await connect(self, "127.0.0.1", port, *arguments, **options)
-
-        from httpcore2._backends.auto import AutoBackend
-
-        connect = AutoBackend.connect_tcp
-        monkeypatch.setattr(AutoBackend, "connect_tcp", to_here)
-        monkeypatch.setattr(addresses, "resolve", rebinding)
-        port = site.url.rpartition(":")[2]
-        run(HttpExecutor(url=f"http://rebind.example:{port}/"))
-        assert connected == ["93.184.216.34"]
-        assert site.asked[0]["headers"]["host"] == f"rebind.example:{port}"
-        with pytest.raises(Refused):
-            run(HttpExecutor(url=f"http://rebind.example:{port}/"))
-
-    def test_an_http_library_that_cannot_be_guarded_sends_nothing(self, site, monkeypatch):
-        import httpcore2
-
-        class Other(httpcore2.AsyncConnectionPool):
-            def __init__(self, **options):
-                super().__init__(**options)
-                del self._network_backend
-
-        monkeypatch.setattr(httpcore2, "AsyncConnectionPool", Other)
-        with pytest.raises(TypeError, match="cannot be guarded"):
-            run(local(site))
-        assert site.asked == []
-
-    def test_redirects_are_limited(self, site):
-        site.answer = lambda handler, n: reply(handler, 302, location=f"/{n}")
-        with pytest.raises(ToolFailed, match="redirects more than 5"):
-            run(local(site))
-        assert len(site.asked) == 6
-
-    def test_settings_may_allow_private_addresses(self, site):
-        one = call(HttpExecutor(url=site.url))
-        allowed = Call(entry=one.entry, arguments={}, environment={}, folder=Path(),
-                       settings=Settings(allow_private_addresses=True))  # fmt: skip
-        assert asyncio.run(http.run(allowed)).blocks == (JsonBlock({"ok": True}),)
-
-    def test_a_proxy_of_the_environment_is_not_used(self, site, monkeypatch):
-        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-        monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-        run(local(site))
-        assert len(site.asked) == 1
-
-    def test_a_variable_that_is_missing_is_told_before_anything_is_sent(self, site):
-        with pytest.raises(NotReady, match="TOKEN"):
-            run(local(site, bearer="{env:TOKEN}"))
-        assert site.asked == []
-
-
-@given(st.ip_addresses())
-def test_no_address_is_public_that_the_standard_library_calls_private(address):
-    if is_public(str(address)):
-        assert not (address.is_private or address.is_loopback or address.is_link_local or address.is_multicast)
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["168.63.129.16", "169.254.169.254", "100.100.100.200", "fd00:ec2::254", "192.0.0.192", "64:ff9b:1::1", "5f00::1",
-     "2607:f8b0::200:5efe:10.0.0.1", "2002:a00:1::", "::10.0.0.1", "224.0.0.1", "ff02::1", "240.0.0.1", "nonsense"],
-)  # fmt: skip
-def test_metadata_and_other_inner_addresses_are_not_public(address):
-    assert not is_public(address)
-
-
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::8.8.8.8", "2002:808:808::1"])
-def test_what_is_public_stays_so(address):
-    assert is_public(address)
-
-
-@given(st.ip_addresses(v=4))
-def test_an_ipv4_address_is_no_more_public_inside_an_ipv6_one(address):
-    hidden = [f"::ffff:{address}", f"64:ff9b::{address}", f"2002:{int(address) >> 16:x}:{int(address) & 0xFFFF:x}::1"]
-    if not is_public(str(address)):
-        assert not any(map(is_public, hidden))

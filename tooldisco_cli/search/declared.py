@@ -1,6 +1,6 @@
 """A few tools, each read from its own manifest, where the record of the kept index tells that no other has a say.
 
-So `tooldisco exec` among 100,000 tools reads one file of them.
+So `tooldisco tools exec` among 100,000 tools reads one file of them.
 """
 
 from __future__ import annotations
